@@ -1,6 +1,6 @@
 //! Bytes as an AIDL source.
 
-use binder_aidl::{AidlOptions, ImportLoader, SourceFile, compile, method_codes};
+use binder_aidl::{AidlOptions, ImportLoader, SourceFile, WireCatalog, compile, method_codes};
 
 /// A file to import that names the source that is fuzzed.
 const NEIGHBOUR: &str =
@@ -23,6 +23,8 @@ impl ImportLoader for Neighbour {
 pub fn check(bytes: &[u8]) {
     let Ok(source) = core::str::from_utf8(bytes) else { return };
     method_codes(source);
+    let sources = [("p/X.aidl", source), ("p/Y.aidl", NEIGHBOUR)];
+    WireCatalog::new(sources.map(|(path, text)| SourceFile::new(path, text)).to_vec());
     let options = AidlOptions { version: Some(1), hash: Some("hash".into()), is_vintf: true };
     let input = SourceFile::new("p/X.aidl", source);
     let compilation = compile(vec![input], &mut Neighbour, &options);

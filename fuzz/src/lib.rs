@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aidl_arguments;
 pub mod aidl_source;
 pub mod command_stream;
 pub mod forwarded_parcels;

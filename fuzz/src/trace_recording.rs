@@ -12,8 +12,8 @@ use binder_trace::{
 ///
 /// Panics if one of these does, or if what was read and written again is not the same.
 pub fn check(bytes: &[u8]) {
-    let mut methods = MethodNames::default();
-    methods.add_aidl(&String::from_utf8_lossy(bytes));
+    let source = ("X.aidl".to_owned(), String::from_utf8_lossy(bytes).into_owned());
+    let (mut methods, _) = MethodNames::of_aidl([source]);
     let _ = methods.add_code_map(&String::from_utf8_lossy(bytes));
     if let Ok(reader) = RecordingReader::new(bytes) {
         tell(reader.collect(), &methods);

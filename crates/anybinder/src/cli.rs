@@ -36,8 +36,9 @@ pub(crate) use procview::{
     ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions,
 };
 pub(crate) use trace::{
-    TraceAction, TraceExportOptions, TraceFormat, TraceOptions, TraceRecordOptions,
-    TraceReportOptions, TraceShowOptions, TraceStatsOptions, TracedCommand,
+    FollowedProcesses, TraceAction, TraceExportOptions, TraceFormat, TraceOptions,
+    TraceRecordOptions, TraceReplayOptions, TraceReportOptions, TraceShowOptions,
+    TraceStatsOptions, TracedCommand,
 };
 pub(crate) use worlds::{
     CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions, StopOptions,

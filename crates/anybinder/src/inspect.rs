@@ -28,11 +28,11 @@ use crate::mounts;
 pub(crate) use log::run as log;
 pub(crate) use ps::run as ps;
 pub(crate) use state::run as state;
-pub(crate) use stats::run as stats;
+pub(crate) use stats::{limits_table, run as stats};
 pub(crate) use table::RecordTable;
 pub(crate) use transactions::run as transactions;
 pub(crate) use waits::run as waits;
-pub(crate) use waits::{Finding, Look, WaitMonitor};
+pub(crate) use waits::{Finding, Look, WaitMonitor, waits_text};
 
 /// Where the records are, in a binderfs.
 const RECORDS_DIR: &str = "binder_logs/anybinder";

@@ -6,6 +6,7 @@ mod dump;
 mod hex;
 mod shell;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
@@ -47,14 +48,23 @@ pub(crate) fn run(arguments: &ServiceArguments) -> Result<ExitCode, Failure> {
     }
 }
 
+/// The service of a name at the manager of a device, which must be there.
+pub(crate) fn require(device: &Path, name: &str) -> Result<SpIBinder, Failure> {
+    Asked::at(device, false)?.require(name)
+}
+
 impl Asked {
     fn of(arguments: &ServiceArguments) -> Result<Self, Failure> {
-        let path = arguments.device.display().to_string();
-        let device = ProcessState::init_with_driver(&arguments.device);
+        Self::at(&arguments.device, arguments.json)
+    }
+
+    fn at(device: &Path, is_json: bool) -> Result<Self, Failure> {
+        let path = device.display().to_string();
+        let device = ProcessState::init_with_driver(device);
         let device = device.map_err(|error| without_device(&error))?;
         let manager =
             ServiceManager::of(&device).map_err(|status| without_manager(&path, status))?;
-        Ok(Self { path, device, manager, is_json: arguments.json })
+        Ok(Self { path, device, manager, is_json })
     }
 
     fn failed(&self, tried: &str) -> impl FnOnce(StatusCode) -> Failure {

@@ -1,7 +1,10 @@
 //! `anybinder top`: who does what, as it changes.
 
+mod calls;
+mod history;
 mod sample;
 mod screen;
+mod waits;
 
 use std::io::{IsTerminal, stdout};
 use std::process::ExitCode;
@@ -15,7 +18,10 @@ use serde::Serialize;
 use crate::cli::TopOptions;
 use crate::failure::{Failure, failed};
 use crate::inspect::{Binderfs, print};
-use crate::top::screen::{Screen, Step};
+use crate::top::calls::CallsPage;
+use crate::top::history::RateHistory;
+use crate::top::screen::{Screen, Step, TopView};
+use crate::top::waits::WaitsPage;
 
 pub(crate) use sample::{ProcessRow, Sample};
 
@@ -51,21 +57,37 @@ fn show(
     let (mut before, mut now) = (first, Sample::take(binderfs)?);
     let mut next = Instant::now() + interval;
     let mut shown = 0;
+    let (mut history, mut waits) = (RateHistory::default(), WaitsPage::default());
+    let mut calls = CallsPage::default();
+    history.note(&now.rows(&before));
     loop {
         let mut rows = now.rows(&before);
+        history.fill(&mut rows);
         screen.arrange(&mut rows);
-        let totals = now.totals(&before);
+        let totals = (&now.totals(&before), &*place);
+        let page = match screen.view {
+            TopView::Processes => String::new(),
+            TopView::Waits => waits.text().to_owned(),
+            TopView::Limits => now.limits().to_owned(),
+            TopView::Calls => calls.text(),
+        };
         terminal
-            .draw(|frame| screen.draw(frame, &rows, &totals, &place))
+            .draw(|frame| screen.draw(frame, &rows, &page, totals))
             .map_err(failed("drawing"))?;
         let tried = "reading the terminal";
         let left = next.saturating_duration_since(Instant::now());
         if event::poll(left).map_err(failed(tried))? {
             let event = event::read().map_err(failed(tried))?;
+            let view = screen.view;
             if let Event::Key(key) = event
                 && screen.press(key) == Step::Quit
             {
                 return Ok(());
+            }
+            if view != screen.view {
+                waits.leave();
+                calls.leave();
+                look_at(screen.view, binderfs, &mut waits, &mut calls)?;
             }
         }
         if Instant::now() < next {
@@ -74,11 +96,27 @@ fn show(
         next = Instant::now() + interval;
         if !screen.is_paused {
             before = std::mem::replace(&mut now, Sample::take(binderfs)?);
+            history.note(&now.rows(&before));
+            look_at(screen.view, binderfs, &mut waits, &mut calls)?;
             shown += 1;
             if count.is_some_and(|count| shown >= count) {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Looks at what a view shows besides the samples.
+fn look_at(
+    view: TopView,
+    binderfs: &Binderfs,
+    waits: &mut WaitsPage,
+    calls: &mut CallsPage,
+) -> Result<(), Failure> {
+    match view {
+        TopView::Processes | TopView::Limits => Ok(()),
+        TopView::Waits => waits.look(binderfs),
+        TopView::Calls => calls.look(binderfs),
     }
 }
 

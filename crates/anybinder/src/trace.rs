@@ -1,10 +1,12 @@
 //! `anybinder trace`: every call, as it is made or was recorded.
 //!
 //! The driver writes records into a stream of its binderfs, and this only reads them: [`stream`] follows it, beside a
-//! command if there is one; [`report`] tells people or programs what comes; [`recording`] keeps it, and reads it again.
+//! command if there is one; [`report`] tells people or programs what comes; [`recording`] keeps it, and reads it again; [`replay`] makes its
+//! calls once more.
 
 mod export;
 mod recording;
+mod replay;
 mod report;
 mod stream;
 
@@ -21,10 +23,15 @@ use clap::Parser;
 use crate::cli::{Cli, Command, TraceAction, TraceOptions, TracedCommand};
 use crate::demo::this_program;
 use crate::failure::{Failure, failed};
+use crate::log;
 use crate::run;
 use crate::trace::report::{Report, ReportForm};
 
+pub(crate) use report::latency_table;
 pub(crate) use stream::{TraceSink, TraceSource};
+
+/// Bytes of data that are decoded where types are known and no number is asked for.
+const ARGUMENT_BYTES: u32 = 1024;
 
 pub(crate) fn run(options: &TraceOptions) -> Result<ExitCode, Failure> {
     match &options.action {
@@ -32,6 +39,7 @@ pub(crate) fn run(options: &TraceOptions) -> Result<ExitCode, Failure> {
         Some(TraceAction::Show(options)) => recording::show(options),
         Some(TraceAction::Stats(options)) => recording::stats(options),
         Some(TraceAction::Export(options)) => export::run(options),
+        Some(TraceAction::Replay(options)) => replay::run(options),
         None => follow(options),
     }
 }
@@ -39,7 +47,10 @@ pub(crate) fn run(options: &TraceOptions) -> Result<ExitCode, Failure> {
 /// Tells what happens until the command ends, or the user has seen enough.
 fn follow(options: &TraceOptions) -> Result<ExitCode, Failure> {
     let dir = options.inspect.dir.as_deref();
-    if let Some(world) = world_for(&options.traced, dir)? {
+    // In a world of its own all is the user's, so that who brings types gets arguments.
+    let wants_arguments = options.max_bytes.is_none() && !options.report.aidl.is_empty();
+    let extra = wants_arguments.then(|| format!("--max-bytes={ARGUMENT_BYTES}"));
+    if let Some(world) = world_for(&options.traced, dir, extra.as_slice())? {
         return run::run(&world);
     }
     let out: Box<dyn Write> = match &options.output {
@@ -53,17 +64,20 @@ fn follow(options: &TraceOptions) -> Result<ExitCode, Failure> {
         (false, true) => ReportForm::Json,
         (false, false) => ReportForm::Lines,
     };
-    let mut report = Report::new(&options.report, shape, options.max_bytes, out)?;
-    let source = TraceSource::open(dir, options.max_bytes > 0)?;
+    let max_bytes = options.max_bytes.unwrap_or_default();
+    let mut report = Report::new(&options.report, shape, max_bytes, out)?;
+    let source = TraceSource::open(dir, max_bytes > 0)?;
     let status = source.follow(&options.traced.command, &mut report)?;
     report.finish()?;
     Ok(ExitCode::from(status))
 }
 
-/// The options of `run` that give the command a world of its own and trace it there, if it is to have one.
+/// The options of `run` that give the command a world of its own and trace it there, with `extra` options, if it is
+/// to have one.
 fn world_for(
     traced: &TracedCommand,
     dir: Option<&Path>,
+    extra: &[String],
 ) -> Result<Option<crate::cli::RunOptions>, Failure> {
     if traced.here || traced.command.is_empty() || dir.is_some() {
         return Ok(None);
@@ -76,6 +90,7 @@ fn world_for(
     let end = given.iter().position(|word| word == "--").unwrap_or(given.len());
     words.extend(given[..end].iter().filter(|word| *word != "--manager").cloned());
     words.push("--here".into());
+    words.extend(extra.iter().map(OsString::from));
     words.extend_from_slice(&given[end..]);
     let parsed = Cli::try_parse_from(words).map_err(failed("putting the command into a world"))?;
     match parsed.command {
@@ -88,11 +103,15 @@ fn create(path: &Path) -> Result<File, Failure> {
     File::create(path).map_err(failed(&format!("creating {}", path.display())))
 }
 
-/// The names of methods in sources and code maps.
+/// The names and types of methods in sources and code maps. Says which sources do not parse.
 fn method_names(aidl: &[PathBuf], codes: &[PathBuf]) -> Result<MethodNames, Failure> {
-    let mut names = MethodNames::default();
+    let mut sources = Vec::new();
     for dir in aidl {
-        add_sources(&mut names, dir)?;
+        add_sources(&mut sources, dir)?;
+    }
+    let (mut names, mistakes) = MethodNames::of_aidl(sources);
+    for mistake in mistakes {
+        log::tell(format_args!("anybinder: {mistake}; arguments of its types are shown as bytes"));
     }
     for file in codes {
         let tried = format!("reading {}", file.display());
@@ -102,18 +121,19 @@ fn method_names(aidl: &[PathBuf], codes: &[PathBuf]) -> Result<MethodNames, Fail
     Ok(names)
 }
 
-/// Adds the methods of the AIDL sources in a directory and in those below it.
-fn add_sources(names: &mut MethodNames, dir: &Path) -> Result<(), Failure> {
+/// Adds the paths and texts of the AIDL sources in a directory and in those below it.
+fn add_sources(sources: &mut Vec<(String, String)>, dir: &Path) -> Result<(), Failure> {
     let tried = format!("reading {}", dir.display());
     for entry in fs::read_dir(dir).map_err(failed(&tried))? {
         let entry = entry.map_err(failed(&tried))?;
         let path = entry.path();
         // A link could lead back here.
         if entry.file_type().map_err(failed(&tried))?.is_dir() {
-            add_sources(names, &path)?;
+            add_sources(sources, &path)?;
         } else if path.extension().is_some_and(|extension| extension == "aidl") {
             let source = fs::read(&path).map_err(failed(&format!("reading {}", path.display())))?;
-            names.add_aidl(&String::from_utf8_lossy(&source));
+            let text = String::from_utf8_lossy(&source).into_owned();
+            sources.push((path.display().to_string(), text));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use alloc::format;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::syntax::{Annotation, ExpressionKind};
+use crate::syntax::{Annotation, Definition, ExpressionKind};
 
 /// All annotations of AIDL and their parameters. Many of them say something to other languages only.
 const KNOWN: [(&str, &[&str]); 28] = [
@@ -63,6 +63,11 @@ pub(crate) fn has(annotations: &[Annotation], name: &str) -> bool {
 /// Whether a parcelable is for Java alone.
 pub(crate) fn is_java_only(annotations: &[Annotation]) -> bool {
     JAVA_ONLY.iter().any(|name| has(annotations, name))
+}
+
+/// The name by which peers know a type: that of its path, unless it is annotated with another.
+pub(crate) fn descriptor<'a>(definition: &'a Definition, path: &'a str) -> &'a str {
+    find(&definition.annotations, "Descriptor").and_then(|it| it.text("value")).unwrap_or(path)
 }
 
 impl Annotation {

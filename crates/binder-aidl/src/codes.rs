@@ -4,15 +4,20 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::annotation;
 use crate::diagnostic::Diagnostics;
 use crate::number::Number;
 use crate::parser;
 use crate::syntax::{Definition, DefinitionKind, QualifiedName};
 
+/// The numbers of the methods that versioned interfaces have, behind all others.
+pub(crate) const VERSION_CODE: u32 = 0x00ff_fffe;
+pub(crate) const HASH_CODE: u32 = VERSION_CODE - 1;
+
 /// A method and its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MethodCode {
-    /// The whole name of its interface.
+    /// The name by which peers know its interface.
     pub interface: String,
     /// Its name.
     pub method: String,
@@ -42,7 +47,7 @@ fn add(definition: &Definition, around: Option<&str>, codes: &mut Vec<MethodCode
                 Some(number) => number.ok().and_then(|it| u32::try_from(it.value).ok()),
             };
             codes.extend(code.map(|code| MethodCode {
-                interface: path.clone(),
+                interface: annotation::descriptor(definition, &path).into(),
                 method: method.name.text.clone(),
                 code,
             }));

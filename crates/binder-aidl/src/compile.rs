@@ -141,7 +141,8 @@ fn check_package(document: &Document, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn all_within(table: &TypeTable<'_>, key: DefinitionKey) -> Vec<DefinitionKey> {
+/// A type and all types within it.
+pub(crate) fn all_within(table: &TypeTable<'_>, key: DefinitionKey) -> Vec<DefinitionKey> {
     let mut all = Vec::from([key]);
     let mut at = 0;
     while let Some(key) = all.get(at) {

@@ -29,7 +29,7 @@
 //!
 //! A source goes through `lexer` and `parser` to a syntax tree; `load` does the same with what it imports; `program`
 //! is the table of all types, `evaluate` computes constants, `lower` makes a model of it that keeps AIDL's rules, and
-//! `rust` writes that down.
+//! `rust` writes that down. For those who see the bytes of calls, `wire` tells what is in them.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -56,6 +56,7 @@ mod rust;
 mod source;
 mod syntax;
 mod token;
+mod wire;
 
 pub use codes::{MethodCode, method_codes};
 pub use compile::{Compilation, GeneratedFile, compile};
@@ -63,6 +64,7 @@ pub use diagnostic::{Diagnostic, Label, Severity};
 pub use load::ImportLoader;
 pub use lower::AidlOptions;
 pub use source::{SourceFile, Span};
+pub use wire::{WireBody, WireCatalog, WireDefinition, WireField, WireKey, WireMethod, WireType};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -60,8 +60,7 @@ impl<'s> Lowering<'_, 's, '_> {
         for inner in entry.nested.clone() {
             nested.extend(self.item(inner));
         }
-        let renamed = annotation::find(&definition.annotations, "Descriptor");
-        let descriptor = renamed.and_then(|it| it.text("value")).unwrap_or(&entry.path);
+        let descriptor = annotation::descriptor(definition, &entry.path);
         Some(Item {
             name: definition.name.text.clone(),
             descriptor: descriptor.to_string(),

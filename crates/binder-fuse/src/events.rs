@@ -8,35 +8,19 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use binder_core::{Errno, SendReport};
+use binder_core::SendReport;
 use binder_os::FuseDevice;
 use binder_report::records::{EventRecord, to_lines};
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
-use fuse_wire::{Read, notify, reply};
 
-use crate::session::O_NONBLOCK;
-use crate::wire::{answer_poll, send};
+use crate::stream_reads::{StreamRead, StreamReads, StreamSource};
+use crate::wire::answer_poll;
 
 /// Events that are kept.
 const KEPT_EVENTS: usize = 1024;
 
 /// Names an open file of the stream.
 pub(crate) type FollowerId = u64;
-
-/// One read of the stream.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct StreamRead {
-    pub(crate) unique: u64,
-    pub(crate) size: usize,
-    pub(crate) is_nonblocking: bool,
-}
-
-impl StreamRead {
-    pub(crate) fn new(unique: u64, read: &Read) -> Self {
-        let is_nonblocking = read.flags & O_NONBLOCK != 0;
-        Self { unique, size: read.size as usize, is_nonblocking }
-    }
-}
 
 /// The last lines of a text without end.
 #[derive(Debug, Default)]
@@ -90,8 +74,23 @@ impl Lines {
 #[derive(Debug, Default)]
 struct Follower {
     cursor: Cursor,
-    sleeping: VecDeque<StreamRead>,
-    poll_handle: Option<u64>,
+    reads: StreamReads,
+}
+
+/// What a follower has not read.
+struct Unread<'a> {
+    lines: &'a Lines,
+    cursor: &'a mut Cursor,
+}
+
+impl StreamSource for Unread<'_> {
+    fn has_more(&self) -> bool {
+        self.lines.has_more_for(self.cursor)
+    }
+
+    fn take(&mut self, size: usize) -> Vec<u8> {
+        self.lines.read(self.cursor, size)
+    }
 }
 
 /// The events of a mount.
@@ -112,16 +111,8 @@ impl Events {
         let unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let record = EventRecord::new(self.lines.next, unix_ms, device, report);
         self.lines.push(to_lines([record]));
-        for follower in self.followers.values_mut() {
-            if let Some(handle) = follower.poll_handle.take() {
-                send(&self.fuse, &notify::poll(handle));
-            }
-            while self.lines.has_more_for(&follower.cursor)
-                && let Some(read) = follower.sleeping.pop_front()
-            {
-                let bytes = self.lines.read(&mut follower.cursor, read.size);
-                send(&self.fuse, &reply::data(read.unique, &bytes));
-            }
+        for Follower { cursor, reads } in self.followers.values_mut() {
+            reads.answer(&self.fuse, &mut Unread { lines: &self.lines, cursor });
         }
     }
 
@@ -132,37 +123,22 @@ impl Events {
 
     /// Answers a read of the stream, at once or when there is something to tell.
     pub(crate) fn read(&mut self, id: FollowerId, read: StreamRead) {
-        let follower = self.followers.entry(id).or_default();
-        let bytes = self.lines.read(&mut follower.cursor, read.size);
-        if !bytes.is_empty() || read.size == 0 {
-            send(&self.fuse, &reply::data(read.unique, &bytes));
-        } else if read.is_nonblocking {
-            send(&self.fuse, &reply::error(read.unique, Errno::EAGAIN.number()));
-        } else {
-            follower.sleeping.push_back(read);
-        }
+        let Follower { cursor, reads } = self.followers.entry(id).or_default();
+        reads.read(&self.fuse, &mut Unread { lines: &self.lines, cursor }, read);
     }
 
     /// Answers poll(2) on the stream.
     pub(crate) fn poll(&mut self, id: FollowerId, unique: u64, handle: u64, flags: u32) {
         let follower = self.followers.entry(id).or_default();
-        if flags & FUSE_POLL_SCHEDULE_NOTIFY != 0 {
-            follower.poll_handle = Some(handle);
-        }
+        follower.reads.poll((flags & FUSE_POLL_SCHEDULE_NOTIFY != 0).then_some(handle));
         let is_readable = self.lines.has_more_for(&follower.cursor);
         answer_poll(&self.fuse, unique, is_readable);
     }
 
     /// Ends the sleep of the read behind request `target`. Says whether there was one.
     pub(crate) fn interrupt(&mut self, target: u64) -> bool {
-        for follower in self.followers.values_mut() {
-            let at = follower.sleeping.iter().position(|read| read.unique == target);
-            if let Some(read) = at.and_then(|at| follower.sleeping.remove(at)) {
-                send(&self.fuse, &reply::error(read.unique, Errno::EINTR.number()));
-                return true;
-            }
-        }
-        false
+        let fuse = &self.fuse;
+        self.followers.values_mut().any(|follower| follower.reads.interrupt(fuse, target))
     }
 
     /// Forgets an open file of the stream.

@@ -50,6 +50,7 @@ mod seccomp_add_fd;
 mod served;
 mod session;
 mod slow;
+mod stream_reads;
 mod strings;
 mod supervision;
 mod supervisor;

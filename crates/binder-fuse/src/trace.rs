@@ -17,11 +17,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use binder_core::{
     Errno, LogEntry, SendEnd, TraceEvent, Traced, TracedData, TracedObject, TransactionKind,
 };
-use binder_os::{FuseDevice, SteadyClock, proc_files};
+use binder_os::{FuseDevice, SteadyClock, descendants, proc_files};
 use binder_trace::{CarriedObject, SendKind, SendStatus, SentRecord, TraceRecord};
 
 use crate::client::Clients;
-use crate::events::{FollowerId, StreamRead};
+use crate::events::FollowerId;
+use crate::stream_reads::StreamRead;
 use follower::TraceFollower;
 
 pub(crate) use follower::Sight;
@@ -31,6 +32,8 @@ const INBOX_EVENTS: usize = 32 << 10;
 const INBOX_DATA_BYTES: usize = 8 << 20;
 /// Bytes of a transaction's data that are told, where data is.
 const DATA_MAX_BYTES: u32 = 4096;
+/// Ancestors that are told of a process.
+const ANCESTORS_MAX: usize = 16;
 /// As many may follow at a time, and as many of one user who does not see all.
 const FOLLOWERS_MAX: usize = 16;
 const FOLLOWERS_PER_USER: usize = 4;
@@ -40,10 +43,21 @@ const GATHERS_FOR: Duration = Duration::from_millis(10);
 /// Something for the writer.
 #[derive(Debug)]
 enum Message {
-    /// An event of a device, with what its data shows.
-    Event { device: Arc<str>, event: TraceEvent, interface: Option<String>, data: Vec<u8> },
+    /// An event of a device, with what was to be found of it then.
+    Event { device: Arc<str>, event: TraceEvent, found: Found },
     /// A process is called this.
     Name { pid: u32, name: String },
+}
+
+/// What is looked up when an event happens, since it may be gone later.
+#[derive(Debug, Default)]
+struct Found {
+    /// The interface that the data of a send shows.
+    interface: Option<String>,
+    /// The data, as far as it is wanted.
+    data: Vec<u8>,
+    /// The ancestors of a process that opens a device.
+    ancestors: Vec<u32>,
 }
 
 /// What waits for the writer.
@@ -62,7 +76,7 @@ struct Inbox {
 impl Inbox {
     fn push(&mut self, message: Message) {
         let data_bytes = match &message {
-            Message::Event { data, .. } => data.len(),
+            Message::Event { found, .. } => found.data.len(),
             Message::Name { .. } => 0,
         };
         if self.messages.len() < INBOX_EVENTS && self.data_bytes + data_bytes <= INBOX_DATA_BYTES {
@@ -92,8 +106,8 @@ pub(crate) struct TraceHub {
     inbox: Mutex<Inbox>,
     arrived: Condvar,
     followers: Mutex<Followers>,
-    /// Held while devices begin and end to be traced.
-    switch: Mutex<()>,
+    /// How devices are traced. Held while they begin and end to be.
+    switch: Mutex<Option<DataWanted>>,
 }
 
 impl TraceHub {
@@ -141,8 +155,8 @@ impl TraceHub {
         (!followers.by_id.is_empty()).then_some(wanted)
     }
 
-    /// Keeps others from beginning or ending to trace devices meanwhile.
-    pub(crate) fn switch(&self) -> MutexGuard<'_, ()> {
+    /// How devices are traced. Keeps others from beginning or ending to trace them meanwhile.
+    pub(crate) fn switch(&self) -> MutexGuard<'_, Option<DataWanted>> {
         self.switch.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -250,14 +264,14 @@ impl TraceHub {
 
 impl Followers {
     fn distribute(&mut self, message: Message) {
-        let (device, event, interface, data) = match message {
+        let (device, event, found) = match message {
             Message::Name { pid, name } => {
                 self.names.insert(pid, name);
                 // What it was called before.
                 self.by_id.values_mut().for_each(|follower| follower.forget_name(pid));
                 return;
             }
-            Message::Event { device, event, interface, data } => (device, event, interface, data),
+            Message::Event { device, event, found } => (device, event, found),
         };
         let pids = pids_of(&event.what);
         for pid in pids.into_iter().filter(|pid| *pid != 0) {
@@ -267,7 +281,7 @@ impl Followers {
                 self.names.insert(pid, name);
             }
         }
-        let full = record_of(&device, &event, interface, data);
+        let full = record_of(&device, &event, found);
         let bare = match &full {
             TraceRecord::Sent(sent) if !sent.data.is_empty() => {
                 encoded(&TraceRecord::Sent(SentRecord { data: Vec::new(), ..sent.clone() }))
@@ -334,14 +348,16 @@ impl DeviceTracer {
             return;
         }
         for event in self.events.drain(..) {
-            if let Traced::Opened { pid } = event.what
-                && let Some(name) = name_of(pid)
-            {
-                self.messages.push(Message::Name { pid, name });
-            }
             let (interface, data) = look_at_data(&event.what, clients, self.data);
+            let mut found = Found { interface, data, ancestors: Vec::new() };
+            // The process waits for its open, so that it is there still.
+            if let Traced::Opened { pid } = event.what {
+                let name = name_of(pid).map(|name| Message::Name { pid, name });
+                self.messages.extend(name);
+                found.ancestors = descendants::ancestors(pid).take(ANCESTORS_MAX).collect();
+            }
             let device = self.device.clone();
-            self.messages.push(Message::Event { device, event, interface, data });
+            self.messages.push(Message::Event { device, event, found });
         }
         let mut inbox = self.hub.inbox();
         inbox.dropped += dropped;
@@ -395,8 +411,7 @@ fn name_of(pid: u32) -> Option<String> {
 fn record_of(
     device: &str,
     event: &TraceEvent,
-    interface: Option<String>,
-    data: Vec<u8>,
+    Found { interface, data, ancestors }: Found,
 ) -> TraceRecord {
     let at_ns = event.at_ns;
     let device = || device.to_owned();
@@ -426,7 +441,7 @@ fn record_of(
             };
             TraceRecord::Carried { at_ns, id, object }
         }
-        Traced::Opened { pid } => TraceRecord::Opened { at_ns, device: device(), pid },
+        Traced::Opened { pid } => TraceRecord::Opened { at_ns, device: device(), pid, ancestors },
         Traced::Closed { pid } => TraceRecord::Closed { at_ns, device: device(), pid },
         Traced::Died { node, pid } => TraceRecord::Died { at_ns, device: device(), node, pid },
         Traced::Frozen { pid } => TraceRecord::Frozen { at_ns, device: device(), pid },
@@ -480,8 +495,7 @@ mod tests {
         let event = |len| Message::Event {
             device: "binder".into(),
             event: TraceEvent { at_ns: 0, uids: [0; 2], what: Traced::Opened { pid: 1 } },
-            interface: None,
-            data: vec![0; len],
+            found: Found { data: vec![0; len], ..Found::default() },
         };
         let mut inbox = Inbox::default();
         inbox.push(event(INBOX_DATA_BYTES));

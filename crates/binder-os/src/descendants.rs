@@ -1,7 +1,8 @@
-//! The descendants of this process, which has [adopted](crate::processes::adopt_orphans) their orphans.
+//! Who has started whom: ancestors of processes, and the descendants of this one, which has [adopted](crate::processes::adopt_orphans) their orphans.
 
 use std::fs;
 use std::io;
+use std::iter;
 use std::os::fd::OwnedFd;
 
 use crate::processes::{self, Signal};
@@ -40,11 +41,12 @@ fn send(process: &OwnedFd, signals: &[Signal]) -> io::Result<()> {
 
 /// Whether process `pid` is a descendant of `ancestor`.
 fn is_below(pid: u32, ancestor: u32) -> bool {
-    let mut above = parent(pid);
-    while let Some(pid) = above.filter(|pid| *pid != ancestor) {
-        above = parent(pid);
-    }
-    above.is_some()
+    ancestors(pid).any(|above| above == ancestor)
+}
+
+/// The ancestors of process `pid`, its parent first, as far as they can be seen from here.
+pub fn ancestors(pid: u32) -> impl Iterator<Item = u32> {
+    iter::successors(parent(pid), |above| parent(*above))
 }
 
 /// The parent of process `pid`; `None` at the top, and of one that is gone.

@@ -1,11 +1,27 @@
 //! What of a trace is told.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::calls::{CallTracker, TracedCall};
 use crate::methods::MethodNames;
 use crate::record::TraceRecord;
+
+/// Processes that are kept in mind, with those that have closed their devices.
+const KEPT_PROCESSES: usize = 4096;
+
+/// Which processes are wanted besides those that are chosen by pid or name, once they open a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum NewProcesses {
+    /// None.
+    #[default]
+    None,
+    /// Those that come from a wanted one.
+    Descendants,
+    /// All.
+    All,
+}
 
 /// What is wanted; each list that is not empty must have something that fits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -24,12 +40,48 @@ pub struct TraceFilter {
     pub least_ns: Option<u64>,
     /// Whether only those are wanted that went wrong.
     pub only_errors: bool,
+    /// Which processes are wanted besides, regardless of `pids` and `names`.
+    pub follows: NewProcesses,
+    /// These, with how many open devices each has.
+    pub followed: BTreeMap<u32, u32>,
 }
 
 impl TraceFilter {
     /// Whether it takes the end of a call to know whether it is wanted.
     pub fn needs_end(&self) -> bool {
         self.least_ns.is_some() || self.only_errors
+    }
+
+    /// Learns of a process that opens or closes a device; to be told of records before the tracker takes them.
+    pub fn learn(&mut self, record: &TraceRecord, tracker: &CallTracker) {
+        match record {
+            TraceRecord::Opened { pid, ancestors, .. } => {
+                let is_wanted = match self.follows {
+                    NewProcesses::None => false,
+                    NewProcesses::Descendants => {
+                        ancestors.iter().any(|above| self.wants_parties(&[*above], tracker))
+                    }
+                    NewProcesses::All => true,
+                };
+                let is_open = self.followed.get(pid).is_some_and(|opens| *opens > 0);
+                if is_wanted || is_open {
+                    *self.followed.entry(*pid).or_default() += 1;
+                } else {
+                    // The number is another's than before.
+                    self.followed.remove(pid);
+                }
+            }
+            TraceRecord::Closed { pid, .. } => {
+                // What ends with it is still to be told.
+                if let Some(opens) = self.followed.get_mut(pid) {
+                    *opens = opens.saturating_sub(1);
+                }
+                if self.followed.len() > KEPT_PROCESSES {
+                    self.followed.retain(|_, opens| *opens > 0);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Whether a call is wanted, as far as it has come.
@@ -67,6 +119,9 @@ impl TraceFilter {
     }
 
     fn wants_parties(&self, parties: &[u32], tracker: &CallTracker) -> bool {
+        if parties.iter().any(|pid| self.followed.contains_key(pid)) {
+            return true;
+        }
         (self.pids.is_empty() || self.pids.iter().any(|pid| parties.contains(pid)))
             && (self.names.is_empty()
                 || self.names.iter().any(|name| has_name(parties, name, tracker)))
@@ -112,6 +167,36 @@ mod tests {
         ] {
             assert_eq!(wants(filter.clone()), fits, "{filter:?}");
         }
+    }
+
+    fn opened(pid: u32, ancestors: &[u32]) -> TraceRecord {
+        let (device, ancestors) = ("binder".into(), ancestors.to_vec());
+        TraceRecord::Opened { at_ns: 1, device, pid, ancestors }
+    }
+
+    #[test]
+    fn new_processes_are_followed_as_long_as_they_have_a_device() {
+        let tracker = CallTracker::default();
+        let wants = |filter: &TraceFilter, pid| filter.wants_note(&opened(pid, &[]), &tracker);
+        for (follows, expected) in [
+            (NewProcesses::None, [true, false, false, false]),
+            (NewProcesses::Descendants, [true, true, true, false]),
+            (NewProcesses::All, [true; 4]),
+        ] {
+            let mut filter = TraceFilter { pids: vec![7], follows, ..TraceFilter::default() };
+            // A grandchild, whose parent has no device, its child, and a stranger.
+            for (pid, ancestors) in [(20, &[9, 7, 1][..]), (30, &[20]), (40, &[1])] {
+                filter.learn(&opened(pid, ancestors), &tracker);
+            }
+            assert_eq!([7, 20, 30, 40].map(|pid| wants(&filter, pid)), expected, "{follows:?}");
+        }
+        let follows = NewProcesses::Descendants;
+        let mut filter = TraceFilter { pids: vec![7], follows, ..TraceFilter::default() };
+        filter.learn(&opened(20, &[7]), &tracker);
+        filter.learn(&TraceRecord::Closed { at_ns: 2, device: "b".into(), pid: 20 }, &tracker);
+        assert!(wants(&filter, 20), "what ends with it is told");
+        filter.learn(&opened(20, &[1]), &tracker);
+        assert!(!wants(&filter, 20), "another has its number");
     }
 
     #[test]

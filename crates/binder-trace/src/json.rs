@@ -1,10 +1,11 @@
 //! A trace as JSON, one object per line.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use crate::arguments::{DecodedEnd, DecodedParcel, DecodedReply, decoded_reply, decoded_request};
 use crate::calls::{CallTracker, TracedCall};
 use crate::line::{object_words, status_words};
 use crate::methods::MethodNames;
@@ -40,6 +41,18 @@ struct CallLine<'a> {
     total_ns: Option<u64>,
     status: String,
     is_error: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a DecodedParcel>,
+    /// Why these are not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments_end: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    results: Option<&'a DecodedParcel>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    results_end: Option<String>,
+    /// What the service says instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     data: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -64,7 +77,8 @@ struct NoteLine<'a> {
     records: Option<u64>,
 }
 
-/// Writes a call as a line, with data of `max_data_bytes` bytes at most, in hexadecimal.
+/// Writes a call as a line, with data of `max_data_bytes` bytes at most, in hexadecimal, and as arguments and
+/// results where their types are known.
 pub fn to_json(
     call: &TracedCall,
     tracker: &CallTracker,
@@ -78,6 +92,9 @@ pub fn to_json(
         data.iter().take(max_data_bytes).map(|byte| alloc::format!("{byte:02x}")).collect()
     };
     let reply = call.reply.as_ref();
+    let arguments = decoded_request(call, methods, max_data_bytes);
+    let answer = decoded_reply(call, methods, max_data_bytes);
+    let results = answer.as_ref().and_then(DecodedReply::results);
     to_line(&CallLine {
         kind: if sent.kind == SendKind::Oneway { "oneway" } else { "call" },
         unix_ns: tracker.unix_ns(sent.at_ns),
@@ -106,6 +123,11 @@ pub fn to_json(
         total_ns: call.total_ns(),
         status: status_words(call.status),
         is_error: call.status.is_error(),
+        arguments: arguments.as_ref(),
+        arguments_end: arguments.as_ref().and_then(end_words),
+        results,
+        results_end: results.and_then(end_words),
+        failure: answer.as_ref().and_then(DecodedReply::failure),
         data: hex(&sent.data),
         reply_data: hex(reply.map_or(&[], |reply| &reply.sent.data)),
     })
@@ -123,7 +145,9 @@ pub fn note_to_json(note: &TraceRecord, tracker: &CallTracker) -> String {
         records: None,
     };
     to_line(&match note {
-        TraceRecord::Opened { at_ns, device, pid } => line("opened", *at_ns, &**device, *pid, None),
+        TraceRecord::Opened { at_ns, device, pid, .. } => {
+            line("opened", *at_ns, &**device, *pid, None)
+        }
         TraceRecord::Closed { at_ns, device, pid } => line("closed", *at_ns, device, *pid, None),
         TraceRecord::Died { at_ns, device, node, pid } => {
             line("death", *at_ns, device, *pid, Some(*node))
@@ -147,6 +171,11 @@ pub fn note_to_json(note: &TraceRecord, tracker: &CallTracker) -> String {
         | TraceRecord::Unanswered { .. }
         | TraceRecord::Carried { .. } => return String::new(),
     })
+}
+
+/// Why the values of a parcel are not all, if they are not.
+fn end_words(parcel: &DecodedParcel) -> Option<String> {
+    (parcel.end != DecodedEnd::Whole).then(|| parcel.end.to_string())
 }
 
 fn to_line(line: &impl Serialize) -> String {

@@ -2,14 +2,16 @@
 //!
 //! A driver writes [`TraceRecord`]s, one for each thing that happens; `record` encodes and decodes them. `calls` puts
 //! calls together from them again: when each was sent, received, answered, and what went along. What is told of those
-//! is chosen by `filter`, named by `methods`, and written by `line`, `json`, `summary`, or in formats of other
-//! programs by [`export`]. `recording` keeps records in files. Nothing here looks at the system.
+//! is chosen by `filter`, named by `methods`, decoded by `arguments`, and written by `line`, `json`, `summary`, or in formats of other
+//! programs by [`export`]. `recording` keeps records in files, and `replay`
+//! tells which calls of one can be made once more. Nothing here looks at the system.
 
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+mod arguments;
 mod bytes;
 mod calls;
 mod checksum;
@@ -21,10 +23,14 @@ mod line;
 mod methods;
 mod record;
 mod recording;
+mod replay;
 mod summary;
 
+pub use arguments::{
+    DecodedEnd, DecodedParcel, DecodedReply, DecodedValue, decoded_reply, decoded_request,
+};
 pub use calls::{CallParty, CallStatus, CallTracker, TraceItem, TracedCall, TracedReply};
-pub use filter::TraceFilter;
+pub use filter::{NewProcesses, TraceFilter};
 pub use histogram::LatencyHistogram;
 pub use json::{note_to_json, to_json};
 pub use line::LineWriter;
@@ -33,4 +39,5 @@ pub use record::{
     BadRecord, CarriedObject, RecordStream, SendKind, SendStatus, SentRecord, TraceRecord,
 };
 pub use recording::{BadRecording, RecordingReader, recording_block, recording_head};
+pub use replay::{ReplayRefusal, have_same_answer, replayable, with_answer};
 pub use summary::{Summary, SummaryRow};

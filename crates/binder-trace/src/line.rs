@@ -2,14 +2,18 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt::Write;
 
 use binder_uapi::{Errno, name_of};
 
+use crate::arguments::{
+    DecodedEnd, DecodedParcel, DecodedReply, decoded_reply, decoded_request, guessed,
+};
 use crate::calls::{CallParty, CallStatus, CallTracker, TraceItem, TracedCall};
 use crate::filter::TraceFilter;
 use crate::methods::MethodNames;
-use crate::record::{CarriedObject, SendKind, TraceRecord};
+use crate::record::{CarriedObject, SendKind, SentRecord, TraceRecord};
 
 const NS_PER_US: u64 = 1_000;
 const NS_PER_SECOND: u64 = 1_000_000_000;
@@ -24,7 +28,7 @@ pub struct LineWriter {
     pub filter: TraceFilter,
     /// What calls are called.
     pub methods: MethodNames,
-    /// Bytes of data that are shown.
+    /// Bytes of data that are shown, as arguments where their types are known.
     pub max_data_bytes: usize,
 }
 
@@ -76,7 +80,14 @@ impl LineWriter {
         let head = head(tracker, sent.at_ns, &sent.device, call.depth);
         line(out, format_args!("{head}{kind} {from} -> {to}  {naming}  {} bytes", sent.data_bytes));
         write_objects(&head, &call.objects, out);
-        self.write_data(&head, &sent.data, out);
+        let request = decoded_request(call, &self.methods, self.max_data_bytes);
+        match request {
+            Some(request) => {
+                let from = self.write_decoded(&head, "", &request, out);
+                self.write_data(&head, &sent.data, from, out);
+            }
+            None => self.write_unknown(&head, sent, out),
+        }
     }
 
     fn write_end(&self, tracker: &CallTracker, call: &TracedCall, out: &mut String) {
@@ -98,7 +109,14 @@ impl LineWriter {
                     ),
                 );
                 write_objects(&head, &reply.objects, out);
-                self.write_data(&head, &reply.sent.data, out);
+                match decoded_reply(call, &self.methods, self.max_data_bytes) {
+                    Some(DecodedReply::Results(results)) => {
+                        let from = self.write_decoded(&head, "-> ", &results, out);
+                        self.write_data(&head, &reply.sent.data, from, out);
+                    }
+                    Some(failure) => line(out, format_args!("{head}  -> {failure}")),
+                    None => self.write_unknown(&head, &reply.sent, out),
+                }
             }
             (CallStatus::Done, None) => {
                 line(out, format_args!("{head}received by {receiver}  {naming}  {took} us"));
@@ -110,9 +128,41 @@ impl LineWriter {
         }
     }
 
-    fn write_data(&self, head: &str, data: &[u8], out: &mut String) {
+    /// Appends decoded values, and why these are not all. Returns from where on bytes are to be shown.
+    fn write_decoded(
+        &self,
+        head: &str,
+        arrow: &str,
+        parcel: &DecodedParcel,
+        out: &mut String,
+    ) -> Option<usize> {
+        line(out, format_args!("{head}  {arrow}{parcel}"));
+        match &parcel.end {
+            DecodedEnd::Whole => {}
+            end @ (DecodedEnd::Cut
+            | DecodedEnd::Rest(_)
+            | DecodedEnd::Unknown { .. }
+            | DecodedEnd::Misfit(_)) => line(out, format_args!("{head}  {end}")),
+        }
+        parcel.bytes_from()
+    }
+
+    /// Appends data of which no types are known: what it looks like, and its bytes.
+    fn write_unknown(&self, head: &str, sent: &SentRecord, out: &mut String) {
+        let guess = guessed(sent, self.max_data_bytes);
+        if !guess.is_empty() {
+            let values: Vec<String> = guess.iter().map(ToString::to_string).collect();
+            line(out, format_args!("{head}  perhaps {}", values.join(", ")));
+        }
+        self.write_data(head, &sent.data, Some(0), out);
+    }
+
+    /// Appends the data from a byte on, if it is to be shown.
+    fn write_data(&self, head: &str, data: &[u8], from: Option<usize>, out: &mut String) {
+        let Some(from) = from else { return };
         let shown = &data[..data.len().min(self.max_data_bytes)];
-        for (row, bytes) in shown.chunks(ROW_BYTES).enumerate() {
+        let first_row = from / ROW_BYTES;
+        for (row, bytes) in shown.chunks(ROW_BYTES).enumerate().skip(first_row) {
             let hex: String = bytes.iter().map(|byte| format!("{byte:02x} ")).collect();
             let is_plain = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
             let plain = |byte: &u8| if is_plain(byte) { char::from(*byte) } else { '.' };
@@ -159,7 +209,7 @@ fn write_note(tracker: &CallTracker, note: &TraceRecord, out: &mut String) {
     let process = |pid: u32| party(tracker, CallParty { pid, tid: 0 });
     let head = |at_ns: u64, device: &str| head(tracker, at_ns, device, 0);
     match note {
-        TraceRecord::Opened { at_ns, device, pid } => {
+        TraceRecord::Opened { at_ns, device, pid, .. } => {
             line(out, format_args!("{}opened by {}", head(*at_ns, device), process(*pid)));
         }
         TraceRecord::Closed { at_ns, device, pid } => {
@@ -223,11 +273,10 @@ fn line(out: &mut String, words: core::fmt::Arguments<'_>) {
 #[cfg(test)]
 mod tests {
     use alloc::vec;
-    use alloc::vec::Vec;
 
     use super::*;
+    use crate::record::SendStatus;
     use crate::record::tests::call;
-    use crate::record::{SendStatus, SentRecord};
 
     fn text_of(writer: &LineWriter, records: Vec<TraceRecord>) -> String {
         let (mut tracker, mut out) = (CallTracker::default(), String::new());

@@ -1,4 +1,4 @@
-//! Names of methods, by their interfaces and codes.
+//! Names and types of methods, by their interfaces and codes.
 //!
 //! AIDL numbers the methods of an interface from 1 on in the order in which they are declared, or one more than the
 //! number behind their names (`= 10;`). A code map is a text of lines with an interface, a code and a name each.
@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use binder_aidl::MethodCode;
+use binder_aidl::{MethodCode, SourceFile, WireCatalog, WireMethod};
 
 use crate::record::SentRecord;
 
@@ -41,9 +41,12 @@ impl core::fmt::Display for BadCodeMap {
 
 impl core::error::Error for BadCodeMap {}
 
-/// Names of methods.
+/// Names of methods, and types of those that sources tell of.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct MethodNames(BTreeMap<String, BTreeMap<u32, String>>);
+pub struct MethodNames {
+    names: BTreeMap<String, BTreeMap<u32, String>>,
+    catalog: WireCatalog,
+}
 
 /// What a call is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +68,9 @@ impl Naming<'_> {
 
 impl core::fmt::Display for Naming<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match (self.interface, self.method) {
+        // A recording may name an interface by anything, and this goes to terminals.
+        let interface = self.interface.map(|it| it.replace(char::is_control, ""));
+        match (interface, self.method) {
             (Some(interface), Some(method)) => write!(f, "{interface}.{method}"),
             (Some(interface), None) => write!(f, "{interface} code {}", self.code),
             (None, Some(method)) => f.write_str(method),
@@ -78,17 +83,19 @@ impl MethodNames {
     /// What a call is called.
     pub fn naming<'a>(&'a self, sent: &'a SentRecord) -> Naming<'a> {
         let (interface, code) = (sent.interface.as_deref(), sent.code);
-        let known = interface.and_then(|interface| self.0.get(interface)?.get(&code));
+        let known = interface.and_then(|interface| self.names.get(interface)?.get(&code));
+        // Those that all versioned interfaces have.
+        let typed = self.types(sent).map(|method| method.name.as_str());
         let common = || {
             let letters = code.to_be_bytes();
             COMMON.iter().find(|(of, _)| **of == letters).map(|(_, name)| *name)
         };
-        Naming { interface, method: known.map(String::as_str).or_else(common), code }
+        Naming { interface, method: known.map(String::as_str).or(typed).or_else(common), code }
     }
 
     /// Adds one method.
     pub fn add(&mut self, interface: &str, code: u32, method: &str) {
-        self.0.entry(interface.into()).or_default().insert(code, method.into());
+        self.names.entry(interface.into()).or_default().insert(code, method.into());
     }
 
     /// Adds those of a code map. Empty lines and what follows a `#` do not count.
@@ -112,11 +119,31 @@ impl MethodNames {
         Ok(())
     }
 
-    /// Adds the methods of the interfaces in an AIDL source. What it cannot make sense of it passes over.
-    pub fn add_aidl(&mut self, source: &str) {
-        for MethodCode { interface, method, code } in binder_aidl::method_codes(source) {
-            self.add(&interface, FIRST_CALL.saturating_add(code), &method);
+    /// Those of AIDL sources, given as paths and texts, and what is to be said of sources that do not parse: methods
+    /// of these are named as far as they can be read, but their types, and those of what uses them, are not known.
+    pub fn of_aidl(sources: impl IntoIterator<Item = (String, String)>) -> (Self, Vec<String>) {
+        let sources: Vec<_> =
+            sources.into_iter().map(|(path, text)| SourceFile::new(path, text)).collect();
+        let mut methods = Self::default();
+        for source in &sources {
+            for MethodCode { interface, method, code } in binder_aidl::method_codes(&source.text) {
+                methods.add(&interface, FIRST_CALL.saturating_add(code), &method);
+            }
         }
+        let (catalog, mistakes) = WireCatalog::new(sources);
+        methods.catalog = catalog;
+        (methods, mistakes)
+    }
+
+    /// What the method of a call sends and returns, if its types are known.
+    pub(crate) fn types(&self, sent: &SentRecord) -> Option<&WireMethod> {
+        let number = sent.code.checked_sub(FIRST_CALL)?;
+        self.catalog.method(sent.interface.as_deref()?, number)
+    }
+
+    /// The types of the sources.
+    pub(crate) fn catalog(&self) -> &WireCatalog {
+        &self.catalog
     }
 }
 
@@ -127,6 +154,10 @@ mod tests {
     use super::*;
     use crate::record::tests::call;
 
+    fn of(source: &str) -> MethodNames {
+        MethodNames::of_aidl([("I.aidl".into(), source.into())]).0
+    }
+
     fn named(names: &MethodNames, interface: &str, code: u32) -> String {
         let sent = SentRecord { interface: Some(interface.into()), code, ..call(1, 1) };
         names.naming(&sent).to_string()
@@ -134,9 +165,7 @@ mod tests {
 
     #[test]
     fn methods_have_the_numbers_that_aidl_gives_them() {
-        let mut names = MethodNames::default();
-        names.add_aidl(
-            "package a.b; // interface IWrong { void no(); }
+        let names = of("package a.b; // interface IWrong { void no(); }
             /* interface IWrong { void no(); } */
             import a.b.C;
             @VintfStability @Backing(type=\"int(\") interface IThing {
@@ -146,8 +175,7 @@ mod tests {
                 parcelable Inner { int x = 3; }
                 interface IInner { void within(); }
                 void third(String s);
-            }",
-        );
+            }");
         for (interface, code, words) in [
             ("a.b.IThing", 1, "a.b.IThing.first"),
             ("a.b.IThing", 2, "a.b.IThing.second"),
@@ -163,8 +191,7 @@ mod tests {
 
     #[test]
     fn a_method_may_have_a_number_of_its_own() {
-        let mut names = MethodNames::default();
-        names.add_aidl("interface I { void a() = 10; int b(int x) = 3; }");
+        let names = of("interface I { void a() = 10; int b(int x) = 3; }");
         assert_eq!([named(&names, "I", 11), named(&names, "I", 4)], ["I.a", "I.b"]);
     }
 
@@ -173,9 +200,14 @@ mod tests {
         let source =
             "package p; @A(b=\"c\") interface I { parcelable P { int x; } void a(int b); }";
         for end in 0..=source.len() {
-            MethodNames::default().add_aidl(&source[..end]);
+            of(&source[..end]);
         }
-        MethodNames::default().add_aidl("interface I { = ) ( ; } } { @ (");
+        of("interface I { = ) ( ; } } { @ (");
+    }
+
+    #[test]
+    fn a_name_does_not_act_on_the_terminal() {
+        assert_eq!(named(&MethodNames::default(), "a.\u{1b}[2JI", 7), "a.[2JI code 7");
     }
 
     #[test]

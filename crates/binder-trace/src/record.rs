@@ -114,8 +114,8 @@ pub enum TraceRecord {
     Unanswered { at_ns: u64, id: u32, pid: u32, tid: u32, code: u32 },
     /// Something goes along with a send, which is told afterwards.
     Carried { at_ns: u64, id: u32, object: CarriedObject },
-    /// A process has opened a device.
-    Opened { at_ns: u64, device: String, pid: u32 },
+    /// A process has opened a device. Of its ancestors the nearest are told, its parent first.
+    Opened { at_ns: u64, device: String, pid: u32, ancestors: Vec<u32> },
     /// An open file of a process has ended.
     Closed { at_ns: u64, device: String, pid: u32 },
     /// A process is told that the owner of an object is gone.
@@ -206,8 +206,9 @@ impl TraceRecord {
                 };
                 put(CARRIED, None, &[*at_ns, wide(*id), kind, wide(number), wide(handle)]);
             }
-            Self::Opened { at_ns, device, pid } => {
-                put(OPENED, Some(device), &[*at_ns, wide(*pid)]);
+            Self::Opened { at_ns, device, pid, ancestors } => {
+                put(OPENED, Some(device), &[*at_ns, wide(*pid), ancestors.len() as u64]);
+                ancestors.iter().for_each(|pid| put_number(body, wide(*pid)));
             }
             Self::Closed { at_ns, device, pid } => {
                 put(CLOSED, Some(device), &[*at_ns, wide(*pid)]);
@@ -280,7 +281,13 @@ impl TraceRecord {
     fn of_device(kind: u8, from: &mut ByteReader<'_>) -> Option<Self> {
         let (device, at_ns) = (from.text()?, from.number()?);
         Some(match kind {
-            OPENED => Self::Opened { at_ns, device, pid: from.small()? },
+            OPENED => {
+                let pid = from.small()?;
+                // Records have not told of any from the beginning.
+                let count = from.number().unwrap_or_default();
+                let ancestors = (0..count).map_while(|_| from.small()).collect();
+                Self::Opened { at_ns, device, pid, ancestors }
+            }
             CLOSED => Self::Closed { at_ns, device, pid: from.small()? },
             DIED => Self::Died { at_ns, device, node: from.small()?, pid: from.small()? },
             FROZEN => Self::Frozen { at_ns, device, pid: from.small()? },
@@ -475,7 +482,8 @@ pub(crate) mod tests {
             TraceRecord::Received { at_ns: 6, id: 2, pid: 20, tid: 21 },
             TraceRecord::Undelivered { at_ns: 7, id: 2, errno: 14 },
             TraceRecord::Unanswered { at_ns: 7, id: 2, pid: 10, tid: 11, code: 29_201 },
-            TraceRecord::Opened { at_ns: 8, device: device(), pid: 30 },
+            TraceRecord::Opened { at_ns: 8, device: device(), pid: 30, ancestors: vec![7, 1] },
+            TraceRecord::Opened { at_ns: 8, device: device(), pid: 30, ancestors: vec![] },
             TraceRecord::Closed { at_ns: 8, device: device(), pid: 30 },
             TraceRecord::Died { at_ns: 8, device: device(), node: 5, pid: 30 },
             TraceRecord::Frozen { at_ns: 8, device: device(), pid: 30 },

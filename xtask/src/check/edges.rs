@@ -47,7 +47,7 @@ const RULES: &[Rule] = &[
     ),
     rule("binder-rpc", &[], Purity::Pure),
     rule("binder-report", &["binder-core", "binder-uapi"], Purity::Pure),
-    rule("binder-trace", &["binder-aidl", "binder-uapi"], Purity::Pure),
+    rule("binder-trace", &["binder-aidl", "binder-uapi", "parcel"], Purity::Pure),
     rule("binder-os", &["binder-ring", "binder-ring-client", "binder-uapi"], Purity::Free),
     rule(
         "binder-fuse",

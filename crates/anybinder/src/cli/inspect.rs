@@ -189,4 +189,10 @@ pub(crate) struct LogOptions {
     /// Go on, and tell of each event as it happens
     #[arg(short, long)]
     pub(crate) follow: bool,
+
+    /// With --follow, also tell of calls that wait for so many seconds, and of what lasts for as long and does not end
+    /// by itself, as `anybinder waits --watch` does: deadlocks, processes without a thread left, one-ways that pile up
+    #[arg(long, value_name = "SECONDS", value_parser = interval, num_args = 0..=1, require_equals = true,
+          default_missing_value = "5", requires = "follow")]
+    pub(crate) waits: Option<f64>,
 }

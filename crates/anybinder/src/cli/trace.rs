@@ -25,8 +25,9 @@ const DATA_BYTES_MAX: i64 = 4096;
 Examples:
   anybinder trace -- ./my-client
   anybinder trace --manager -- ./my-service
-  anybinder trace --aidl src/aidl --interface IGreeter
+  anybinder trace --aidl src/aidl --interface IGreeter -- ./my-client
   anybinder trace -c --pid 4711                 count, until ^C
+  anybinder trace --pid 4711 --follow           and all that it starts
   anybinder trace --errors --json | jq .status
   anybinder trace record calls.abtrace -- ./my-client
   anybinder trace export calls.abtrace --format perfetto -o calls.pftrace
@@ -43,11 +44,11 @@ pub(crate) struct TraceOptions {
     #[command(flatten)]
     pub(crate) report: TraceReportOptions,
 
-    /// Show so many bytes of the data of calls and replies, in hexadecimal. A binderfs that `anybinder mount` makes
-    /// tells them with --trace-data only
-    #[arg(long, value_name = "N", default_value_t = 0,
-          value_parser = clap::value_parser!(u32).range(0..=DATA_BYTES_MAX))]
-    pub(crate) max_bytes: u32,
+    /// Show so many bytes of the data of calls and replies: as arguments and results where --aidl tells their types,
+    /// in hexadecimal else. A binderfs that `anybinder mount` makes tells them with --trace-data only [default: 1024
+    /// where CMD has a world of its own and --aidl is given, else 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=DATA_BYTES_MAX))]
+    pub(crate) max_bytes: Option<u32>,
 
     /// Write to this file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -88,6 +89,14 @@ pub(crate) struct TraceReportOptions {
     #[arg(short, long = "name", value_name = "TEXT")]
     pub(crate) names: Vec<String>,
 
+    /// With --pid or --name, also what processes send or receive that open a device while it is traced: those that
+    /// were started by a chosen one, or by one that such a process has started ("descendants", the default), or
+    /// all ("all"). A process that has a device open already, and one that uses its parent's open device, is not new.
+    /// Whose parent has ended before it opens a device is nobody's descendant
+    #[arg(long, value_name = "WHO", value_enum, num_args = 0..=1, require_equals = true,
+          default_missing_value = "descendants")]
+    pub(crate) follow: Option<FollowedProcesses>,
+
     /// Only what passes on these devices
     #[arg(long = "device", value_name = "NAME")]
     pub(crate) devices: Vec<String>,
@@ -108,13 +117,23 @@ pub(crate) struct TraceReportOptions {
     #[arg(long)]
     pub(crate) errors: bool,
 
-    /// Name methods as the AIDL sources below this directory do; may be repeated
+    /// Name methods, and decode what they send and return, as the AIDL sources below this directory tell; may be
+    /// repeated
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) aidl: Vec<PathBuf>,
 
     /// Name methods as this file does: a line for each, of an interface, a code and a name; may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) codes: Vec<PathBuf>,
+}
+
+/// Processes that are shown besides those that were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FollowedProcesses {
+    /// Those that come from a chosen one
+    Descendants,
+    /// All that open a device
+    All,
 }
 
 /// What to do with a recording.
@@ -124,6 +143,7 @@ pub(crate) enum TraceAction {
     Show(TraceShowOptions),
     Stats(TraceStatsOptions),
     Export(TraceExportOptions),
+    Replay(TraceReplayOptions),
 }
 
 /// Record a trace in a file.
@@ -168,9 +188,10 @@ pub(crate) struct TraceShowOptions {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show so many bytes of the data of calls and replies, in hexadecimal
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) max_bytes: u32,
+    /// Show so many of the bytes that were recorded of calls and replies: as arguments and results where --aidl tells
+    /// their types, in hexadecimal else [default: 1024 with --aidl, else 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_bytes: Option<u32>,
 
     #[command(flatten)]
     pub(crate) report: TraceReportOptions,
@@ -235,4 +256,52 @@ pub(crate) enum TraceFormat {
     Pcapng,
     /// A table, with a line for each call
     Csv,
+}
+
+/// Make the calls of a recording once more, and compare the replies.
+///
+/// The calls of the interface that the service has are made in their order, one after the other, by this program;
+/// one-ways among them are sent, with no reply to compare. Replies are equal if all their bytes are, or their status
+/// is. What has objects or descriptors, or was recorded in part, is refused and counted: record with --max-bytes 4096.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  anybinder trace record --max-bytes 4096 calls.abtrace
+  anybinder trace replay calls.abtrace --against com.example.IHello/default --aidl src/aidl
+  anybinder trace replay calls.abtrace --against com.example.IHello/default --method greet --limit 100
+
+Exit status: 0 if all replies are equal, 1 if not or if no call could be made.")]
+pub(crate) struct TraceReplayOptions {
+    /// The recording
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+
+    /// The service, by its name at the service manager
+    #[arg(long, value_name = "NAME")]
+    pub(crate) against: String,
+
+    /// The device
+    #[arg(long, value_name = "PATH", default_value = "/dev/binder", value_hint = ValueHint::AnyPath)]
+    pub(crate) device: PathBuf,
+
+    /// Only calls of methods of this name or code
+    #[arg(short, long = "method", value_name = "NAME")]
+    pub(crate) methods: Vec<String>,
+
+    /// The first so many calls at most
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+
+    /// Print a JSON object for each call and for all together
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Name methods, and decode what they send and return, as the AIDL sources below this directory tell; may be
+    /// repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) aidl: Vec<PathBuf>,
+
+    /// Name methods as this file does: a line for each, of an interface, a code and a name; may be repeated
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) codes: Vec<PathBuf>,
 }

@@ -2,16 +2,25 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use binder_report::records::EventRecord;
+use binder_report::records::{EventRecord, to_lines};
 
 use super::transactions::name_of_kind;
+use super::waits::{WaitNews, WaitWatcher};
 use super::{Binderfs, parse, print};
-use crate::cli::LogOptions;
-use crate::failure::Failure;
+use crate::cli::{InspectOptions, LogOptions};
+use crate::failure::{Failure, failed};
+
+/// How often waits are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(options: &LogOptions) -> Result<ExitCode, Failure> {
     let binderfs = Binderfs::find(&options.inspect)?;
+    if let Some(seconds) = options.waits {
+        tell_waits(&options.inspect, Duration::from_secs_f64(seconds))?;
+    }
     let file = if options.follow { "events.stream" } else { "events.json" };
     let mut is_empty = true;
     for line in BufReader::new(binderfs.open(file)?).lines() {
@@ -30,6 +39,38 @@ pub(crate) fn run(options: &LogOptions) -> Result<ExitCode, Failure> {
         print("Nothing has gone wrong.\n")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has a thread tell what waits for so long, and what does not end by itself, as long as the program runs.
+fn tell_waits(options: &InspectOptions, patience: Duration) -> Result<(), Failure> {
+    let (binderfs, is_json) = (Binderfs::find(options)?, options.json);
+    // A mistake in the command line is told at once.
+    drop(WaitWatcher::new(&binderfs, patience)?);
+    let watch = move || -> Result<(), Failure> {
+        let mut watcher = WaitWatcher::new(&binderfs, patience)?;
+        loop {
+            thread::sleep(LOOK_EVERY.min(patience));
+            for news in watcher.look()? {
+                print(&news_text(news, is_json))?;
+            }
+        }
+    };
+    // Once the driver has ended the reader of its events says so.
+    let watch = move || drop(watch());
+    thread::Builder::new().spawn(watch).map_err(failed("starting a thread"))?;
+    Ok(())
+}
+
+/// A finding under the time of day, or as an object.
+fn news_text(news: WaitNews, is_json: bool) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = time_of_day(u64::try_from(now.as_millis()).unwrap_or_default());
+    match news {
+        WaitNews::Lasts(finding) if is_json => to_lines([&finding]),
+        WaitNews::Lasts(finding) => format!("{now}  {}", finding.words()),
+        WaitNews::Over(_) if is_json => String::new(),
+        WaitNews::Over(key) => format!("{now}  over: {key}\n"),
+    }
 }
 
 /// One line: when, what, who to whom, why.

@@ -40,15 +40,33 @@ pub(crate) fn run(options: &StatsOptions) -> Result<ExitCode, Failure> {
 }
 
 /// Objects, users and counters, each if there are any.
-fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
+fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord> + Clone) -> String {
+    let users = limits_table(records.clone());
     let mut objects = RecordTable::new(["OBJECTS", ">ACTIVE", ">TOTAL"]);
-    let mut users = RecordTable::new([">UID", "DEVICE", "WHAT", ">USED", ">LIMIT"]);
     let mut counters = RecordTable::new(["COMMAND OR RETURN", "DEVICE", ">COUNT"]);
     for record in records {
         match record {
             StatsRecord::Objects { name, active, total } => {
                 objects.row([name.clone(), active.to_string(), total.to_string()]);
             }
+            StatsRecord::User { .. } | StatsRecord::Share(_) | StatsRecord::Memory(_) => {}
+            // Two of them tell something, what lies between: that is for tools.
+            StatsRecord::Lock { .. } => {}
+            StatsRecord::Counter { device, name, count, .. } => {
+                let device = device.clone().unwrap_or("all".into());
+                counters.row([name.clone(), device, count.to_string()]);
+            }
+        }
+    }
+    let tables = [objects.text_if_any(), users, counters.text_if_any()];
+    tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// What users have beside what they may have, if there are any.
+pub(crate) fn limits_table<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> Option<String> {
+    let mut users = RecordTable::new([">UID", "DEVICE", "WHAT", ">USED", ">LIMIT"]);
+    for record in records {
+        match record {
             StatsRecord::User { uid, device, held, limits, buffer_bytes } => {
                 let mut row = |what: &str, used: String, limit: Option<&usize>| {
                     let limit = limit.map_or("-".into(), usize::to_string);
@@ -74,14 +92,10 @@ fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> String {
                 row("bytes", present_bytes, limit_bytes.to_string());
                 row("bytes in use", used_bytes, "-".into());
             }
-            // Two of them tell something, what lies between: that is for tools.
-            StatsRecord::Lock { .. } => {}
-            StatsRecord::Counter { device, name, count, .. } => {
-                let device = device.clone().unwrap_or("all".into());
-                counters.row([name.clone(), device, count.to_string()]);
-            }
+            StatsRecord::Objects { .. }
+            | StatsRecord::Lock { .. }
+            | StatsRecord::Counter { .. } => {}
         }
     }
-    let tables = [objects.text_if_any(), users.text_if_any(), counters.text_if_any()];
-    tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    users.text_if_any()
 }

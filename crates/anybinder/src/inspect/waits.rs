@@ -1,9 +1,11 @@
 //! `anybinder waits`: who waits for whom, and what will not end by itself.
 
+mod watcher;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use binder_report::records::{CallKind, CallRecord, Stage, StateRecord, to_lines};
 use binder_report::{ExhaustedPool, WaitGraph};
@@ -13,6 +15,8 @@ use super::transactions::{age, party};
 use super::{Binderfs, name_of, print};
 use crate::cli::WaitsOptions;
 use crate::failure::Failure;
+
+pub(crate) use watcher::{WaitNews, WaitWatcher};
 
 /// What is looked at again after so long has not passed by itself.
 const CONFIRM_AFTER: Duration = Duration::from_millis(100);
@@ -38,6 +42,8 @@ pub(crate) enum Finding {
     },
     /// One-ways that come faster than they are read.
     Growing { device: String, pid: u32, name: String, was: usize, is: usize },
+    /// A call that waits for long.
+    LongWait { call: Box<CallRecord> },
 }
 
 impl Finding {
@@ -50,11 +56,16 @@ impl Finding {
             }
             Self::Exhausted { device, pid, .. } => format!("exhausted {device} {pid}"),
             Self::Growing { device, pid, .. } => format!("growing {device} {pid}"),
+            Self::LongWait { call } => format!("long wait {} {}", call.device, call.id),
         }
     }
 
-    fn words(&self) -> String {
+    /// What it is, in lines.
+    pub(crate) fn words(&self) -> String {
         match self {
+            Self::LongWait { call } => {
+                format!("LONG WAIT on {}: {}", call.device, wait_words(call).trim_start())
+            }
             Self::Deadlock { device, calls } => {
                 let head =
                     format!("DEADLOCK on {device}: {} calls wait for each other\n", calls.len());
@@ -98,6 +109,15 @@ impl Look {
         let known: BTreeSet<(u32, &str)> =
             before.iter().map(|call| (call.id, call.device.as_str())).collect();
         self.calls.retain(|call| known.contains(&(call.id, call.device.as_str())));
+    }
+
+    /// Calls that have waited for so long.
+    fn long_waits(&self, patience: Duration) -> impl Iterator<Item = Finding> {
+        let is_long = move |call: &&CallRecord| {
+            call.kind == CallKind::Call && Duration::from_millis(call.elapsed_ms) >= patience
+        };
+        let calls = self.calls.iter().filter(is_long).cloned();
+        calls.map(|call| Finding::LongWait { call: call.into() })
     }
 
     fn queues(&self) -> Queues {
@@ -188,39 +208,32 @@ fn look(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure
         print(&to_lines(findings))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let chains = chain_words(&WaitGraph::new(&last.calls, &last.state));
+    print(&waits_text(&last, &findings))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Who waits for whom, and what was found.
+pub(crate) fn waits_text(look: &Look, findings: &[Finding]) -> String {
+    let chains = chain_words(&WaitGraph::new(&look.calls, &look.state));
     let found: Vec<_> = findings.iter().map(Finding::words).collect();
     match (&*chains, &*found) {
-        ("", []) => print("Nothing waits.\n")?,
-        (chains, found) => print(&format!("{chains}{}", found.concat()))?,
+        ("", []) => "Nothing waits.\n".into(),
+        (chains, found) => format!("{chains}{}", found.concat()),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Tells each finding once it has lasted, and when it is over, until told to stop.
 fn watch(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure> {
     let interval = Duration::from_secs_f64(options.interval);
-    let patience = Duration::from_secs_f64(options.longer_than);
-    // Since when there is each, and whether it was told.
-    let mut known: BTreeMap<String, (Instant, bool)> = BTreeMap::new();
-    let mut monitor = WaitMonitor::new(&Look::take(binderfs)?);
+    let mut watcher = WaitWatcher::new(binderfs, Duration::from_secs_f64(options.longer_than))?;
     loop {
         thread::sleep(interval);
-        let found = monitor.find(&mut Look::take(binderfs)?);
-        let keys: BTreeSet<String> = found.iter().map(Finding::key).collect();
-        for key in known.keys().filter(|key| !keys.contains(*key) && known[*key].1) {
-            if !options.inspect.json {
-                print(&format!("over: {key}\n"))?;
-            }
-        }
-        known.retain(|key, _| keys.contains(key));
-        for finding in found {
-            let (since, is_told) = known.entry(finding.key()).or_insert((Instant::now(), false));
-            if !*is_told && since.elapsed() >= patience {
-                *is_told = true;
-                let text =
-                    if options.inspect.json { to_lines([&finding]) } else { finding.words() };
-                print(&text)?;
+        for news in watcher.look()? {
+            match news {
+                WaitNews::Lasts(finding) if options.inspect.json => print(&to_lines([&finding]))?,
+                WaitNews::Lasts(finding) => print(&finding.words())?,
+                WaitNews::Over(_) if options.inspect.json => {}
+                WaitNews::Over(key) => print(&format!("over: {key}\n"))?,
             }
         }
     }

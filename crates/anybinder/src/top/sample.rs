@@ -7,7 +7,7 @@ use binder_report::records::{CallRecord, ProcessRecord, StatsRecord};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::inspect::{Binderfs, name_of};
+use crate::inspect::{Binderfs, limits_table, name_of};
 
 /// The records of one moment, or nearly: each file is of a moment of its own.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Sample {
     at: Instant,
     processes: Vec<ProcessRecord>,
     calls: Vec<CallRecord>,
+    /// What users have, and may have.
+    limits: String,
     /// By process and device.
     counts: HashMap<(u32, String), Counts>,
     /// Commands of all processes, also of those that are gone.
@@ -40,6 +42,9 @@ pub(crate) struct ProcessRow {
     pub(super) received_per_s: f64,
     /// For how long the oldest call to it that has no answer yet has been waiting.
     pub(super) oldest_call_ms: u64,
+    /// What it has done in the last intervals, drawn.
+    #[serde(skip)]
+    pub(super) history: String,
 }
 
 /// All processes together.
@@ -93,7 +98,8 @@ impl Sample {
             whose.sent = whose.sent.wrapping_add(sent);
             whose.received = whose.received.wrapping_add(received);
         }
-        Self { at, processes, calls, counts, all }
+        let limits = limits_table(stats.iter()).unwrap_or_default();
+        Self { at, processes, calls, limits, counts, all }
     }
 
     /// Makes the rows of what has happened since `before`.
@@ -114,10 +120,16 @@ impl Sample {
                 sent_per_s: f64::from(now.sent.wrapping_sub(then.sent)) / seconds,
                 received_per_s: f64::from(now.received.wrapping_sub(then.received)) / seconds,
                 oldest_call_ms: waits.map(|call| call.elapsed_ms).max().unwrap_or(0),
+                history: String::new(),
                 process: process.clone(),
             }
         });
         rows.collect()
+    }
+
+    /// What users have beside what they may have, as a table.
+    pub(super) fn limits(&self) -> &str {
+        &self.limits
     }
 
     /// Adds everything up.

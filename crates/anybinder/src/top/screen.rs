@@ -2,11 +2,12 @@
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::layout::{Constraint, Layout};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Clear, Paragraph, Row as TableRow, Table};
 
+use super::history::INTERVALS;
 use super::sample::{ProcessRow, Totals};
 use crate::inspect::printable;
 
@@ -31,7 +32,7 @@ fn number(value: u64) -> Key {
     Key::Number(-(value as f64))
 }
 
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     Column {
         head: "PID",
         width: 8,
@@ -122,14 +123,20 @@ const COLUMNS: [Column; 15] = [
         cell: |row| duration(row.process.longest_call_us),
         key: |row| number(row.process.longest_call_us),
     },
+    Column {
+        head: "HISTORY",
+        width: INTERVALS,
+        cell: |row| row.history.clone(),
+        key: |row| Key::Number(-(row.sent_per_s + row.received_per_s)),
+    },
 ];
 
 /// The column that rows are sorted by at first: what is received.
 const FIRST_SORT: usize = 6;
 /// The columns that a narrow terminal shows, the first before all others.
 const BY_WORTH: [&str; COLUMNS.len()] = [
-    "PID", "NAME", "RECV/s", "QUEUED", "WORST", "SENT/s", "OLDEST", "THREADS", "DEVICE", "DOOR",
-    "NODES", "HANDLES", "BYTES", "PAGES", "BUFFERS",
+    "PID", "NAME", "RECV/s", "QUEUED", "WORST", "SENT/s", "OLDEST", "THREADS", "HISTORY", "DEVICE",
+    "DOOR", "NODES", "HANDLES", "BYTES", "PAGES", "BUFFERS",
 ];
 /// Between two columns.
 const GAP: u16 = 1;
@@ -143,9 +150,13 @@ const HELP: &str = "\
  PAGES    of the receive area: with buffers + idle, which go back after a while
  OLDEST   for how long the oldest call to it has no answer
  WORST    the longest that a call to it ever took
+ HISTORY  what it has sent and received, an interval each; the highest bar is its own most
 
  < >      sort by the column to the left or to the right
  r        reverse the order
+ w        who waits for whom, and what does not end by itself; w again for processes
+ l        what users have beside what they may have; l again for processes
+ c        how long calls take, by method, since then: they are traced while this is shown
  /        show only names, numbers or devices with a text; Esc takes it back
  p        pause, and go on
  up down  scroll
@@ -160,6 +171,15 @@ pub(super) enum Step {
     Quit,
 }
 
+/// What is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TopView {
+    Processes,
+    Waits,
+    Limits,
+    Calls,
+}
+
 /// What the user has chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Screen {
@@ -168,6 +188,7 @@ pub(super) struct Screen {
     filter: String,
     is_typing: bool,
     is_helping: bool,
+    pub(super) view: TopView,
     pub(super) is_paused: bool,
     first_row: usize,
 }
@@ -180,6 +201,7 @@ impl Default for Screen {
             filter: String::new(),
             is_typing: false,
             is_helping: false,
+            view: TopView::Processes,
             is_paused: false,
             first_row: 0,
         }
@@ -205,6 +227,10 @@ impl Screen {
         }
         match key.code {
             KeyCode::Char('q') => return Step::Quit,
+            KeyCode::Char('w') => self.switch(TopView::Waits),
+            KeyCode::Char('l') => self.switch(TopView::Limits),
+            KeyCode::Char('c') => self.switch(TopView::Calls),
+            KeyCode::Esc if self.view != TopView::Processes => self.switch(self.view),
             KeyCode::Esc if self.filter.is_empty() => return Step::Quit,
             KeyCode::Esc => self.filter.clear(),
             KeyCode::Char('<') | KeyCode::Left => self.sort = self.sort.saturating_sub(1),
@@ -220,6 +246,12 @@ impl Screen {
             _ => {}
         }
         Step::GoOn
+    }
+
+    /// Shows this, or processes again.
+    fn switch(&mut self, view: TopView) {
+        self.view = if self.view == view { TopView::Processes } else { view };
+        self.first_row = 0;
     }
 
     fn type_filter(&mut self, code: KeyCode) {
@@ -251,18 +283,39 @@ impl Screen {
         });
     }
 
-    /// Draws rows that are arranged.
+    /// Draws rows that are arranged, or the text of another view.
     pub(super) fn draw(
         &mut self,
         frame: &mut Frame<'_>,
         rows: &[ProcessRow],
-        totals: &Totals,
-        place: &str,
+        page: &str,
+        (totals, place): (&Totals, &str),
     ) {
         let areas =
             Layout::vertical([Constraint::Length(3), Constraint::Min(2), Constraint::Length(1)]);
         let [top, middle, bottom] = areas.areas(frame.area());
         frame.render_widget(Paragraph::new(totals.text(place, self.is_paused)), top);
+        match self.view {
+            TopView::Processes => self.draw_rows(frame, middle, rows),
+            TopView::Waits | TopView::Limits | TopView::Calls => {
+                self.draw_page(frame, middle, page);
+            }
+        }
+        frame.render_widget(Paragraph::new(self.keys()), bottom);
+        if self.is_helping {
+            frame.render_widget(Clear, middle);
+            frame.render_widget(Paragraph::new(HELP), middle);
+        }
+    }
+
+    fn draw_page(&mut self, frame: &mut Frame<'_>, area: Rect, page: &str) {
+        let lines: Vec<_> = page.lines().collect();
+        self.first_row = self.first_row.min(lines.len().saturating_sub(area.height.into()));
+        let shown = lines.iter().skip(self.first_row).map(|line| Line::from(printable(line)));
+        frame.render_widget(Paragraph::new(Text::from_iter(shown)), area);
+    }
+
+    fn draw_rows(&mut self, frame: &mut Frame<'_>, middle: Rect, rows: &[ProcessRow]) {
         // One line is the heads'.
         let room = usize::from(middle.height.saturating_sub(1));
         self.first_row = self.first_row.min(rows.len().saturating_sub(room));
@@ -281,11 +334,6 @@ impl Screen {
             .column_spacing(GAP)
             .header(TableRow::new(heads).style(Style::new().add_modifier(Modifier::REVERSED)));
         frame.render_widget(table, middle);
-        frame.render_widget(Paragraph::new(self.keys()), bottom);
-        if self.is_helping {
-            frame.render_widget(Clear, middle);
-            frame.render_widget(Paragraph::new(HELP), middle);
-        }
     }
 
     /// The columns that fit as a whole into so many cells, in their order: a number whose first digits are
@@ -321,7 +369,9 @@ impl Screen {
             "" => String::new(),
             filter => format!("  (only: {filter})"),
         };
-        format!("q quit  < > sort  r reverse  / filter  p pause  ? help{only}")
+        format!(
+            "q quit  < > sort  r reverse  / filter  p pause  w waits  l limits  c calls  ? help{only}"
+        )
     }
 }
 
@@ -373,6 +423,8 @@ mod tests {
     use super::super::sample::tests::sample;
     use super::*;
 
+    const PAGE: &str = "7 waits\n  for 8\u{1b}\n";
+
     fn key(code: KeyCode) -> KeyEvent {
         KeyEvent::new(code, KeyModifiers::NONE)
     }
@@ -395,7 +447,7 @@ mod tests {
         screen.arrange(&mut rows);
         let mut terminal = Terminal::new(TestBackend::new(width, 12)).unwrap();
         let totals = after.totals(&before);
-        terminal.draw(|frame| screen.draw(frame, &rows, &totals, "/dev/binderfs")).unwrap();
+        terminal.draw(|frame| screen.draw(frame, &rows, PAGE, (&totals, "/dev/binderfs"))).unwrap();
         terminal.backend().to_string()
     }
 
@@ -477,6 +529,22 @@ mod tests {
     }
 
     #[test]
+    fn other_views_take_the_place_of_the_rows_and_give_it_back() {
+        for view in ['w', 'l', 'c'] {
+            let mut screen = Screen::default();
+            screen.press(key(KeyCode::Char(view)));
+            let shown = drawn(&mut screen, &[4_000_001]);
+            assert!(shown.contains("  for 8") && !shown.contains("4000001"), "{shown}");
+            assert!(
+                shown.contains("/dev/binderfs: 1 opens") && !shown.contains('\u{1b}'),
+                "{shown}"
+            );
+            assert_eq!(screen.press(key(KeyCode::Esc)), Step::GoOn);
+            assert!(drawn(&mut screen, &[4_000_001]).contains("4000001"));
+        }
+    }
+
+    #[test]
     fn it_scrolls_as_far_as_there_are_rows() {
         let pids: Vec<u32> = (4_000_000..4_000_020).collect();
         let mut screen = Screen::default();
@@ -492,6 +560,6 @@ mod tests {
         let mut screen = Screen::default();
         screen.press(key(KeyCode::Char('?')));
         let mut terminal = Terminal::new(TestBackend::new(3, 2)).unwrap();
-        terminal.draw(|frame| screen.draw(frame, &[], &Totals::default(), "x")).unwrap();
+        terminal.draw(|frame| screen.draw(frame, &[], PAGE, (&Totals::default(), "x"))).unwrap();
     }
 }

@@ -9,7 +9,7 @@ use binder_trace::{RecordingReader, TraceRecord, recording_block, recording_head
 
 use super::report::{Report, ReportForm};
 use super::stream::{TraceSink, TraceSource};
-use super::{create, world_for};
+use super::{ARGUMENT_BYTES, create, world_for};
 use crate::cli::{TraceRecordOptions, TraceReportOptions, TraceShowOptions, TraceStatsOptions};
 use crate::failure::{Failure, failed};
 use crate::log;
@@ -21,7 +21,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// Writes what happens into a file.
 pub(super) fn record(options: &TraceRecordOptions) -> Result<ExitCode, Failure> {
     let dir = options.dir.as_deref();
-    if let Some(world) = world_for(&options.traced, dir)? {
+    if let Some(world) = world_for(&options.traced, dir, &[])? {
         return run::run(&world);
     }
     let max_data_bytes = usize::try_from(options.max_bytes).unwrap_or(usize::MAX);
@@ -87,7 +87,8 @@ pub(super) fn show(options: &TraceShowOptions) -> Result<ExitCode, Failure> {
         (false, true) => ReportForm::Json,
         (false, false) => ReportForm::Lines,
     };
-    tell(&options.file, &options.report, shape, options.max_bytes)
+    let of_arguments = if options.report.aidl.is_empty() { 0 } else { ARGUMENT_BYTES };
+    tell(&options.file, &options.report, shape, options.max_bytes.unwrap_or(of_arguments))
 }
 
 /// Counts what was recorded.

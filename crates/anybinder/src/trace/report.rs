@@ -4,13 +4,13 @@ use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
 use binder_trace::{
-    CallTracker, LineWriter, Summary, SummaryRow, TraceFilter, TraceItem, TraceRecord, TracedCall,
-    note_to_json, to_json,
+    CallTracker, LineWriter, NewProcesses, Summary, SummaryRow, TraceFilter, TraceItem,
+    TraceRecord, TracedCall, note_to_json, to_json,
 };
 
 use super::method_names;
 use super::stream::TraceSink;
-use crate::cli::TraceReportOptions;
+use crate::cli::{FollowedProcesses, TraceReportOptions};
 use crate::failure::{Failure, failed};
 use crate::inspect::RecordTable;
 use crate::log;
@@ -54,6 +54,12 @@ impl Report {
             methods: options.methods.clone(),
             least_ns: least.map(|least| u64::try_from(least.as_nanos()).unwrap_or(u64::MAX)),
             only_errors: options.errors,
+            follows: match options.follow {
+                None => NewProcesses::None,
+                Some(FollowedProcesses::Descendants) => NewProcesses::Descendants,
+                Some(FollowedProcesses::All) => NewProcesses::All,
+            },
+            ..TraceFilter::default()
         };
         let methods = method_names(&options.aidl, &options.codes)?;
         let max_data_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
@@ -121,6 +127,7 @@ impl TraceSink for Report {
             self.summary.dropped += records;
         }
         let Self { tracker, writer, summary, shape, text, .. } = self;
+        writer.filter.learn(&record, tracker);
         tracker.take(record, |tracker, item| match (*shape, &item) {
             (ReportForm::Lines, item) => writer.write(tracker, item, text),
             (_, TraceItem::Ended(call)) => {
@@ -163,8 +170,8 @@ fn put_call(
 
 /// Tables like those of strace, one by method and one by pair, and what is in neither.
 fn summary_text(summary: &Summary, pending: usize) -> String {
-    let by_method = table("METHOD", &summary.by_method());
-    let by_pair = table("FROM -> TO", &summary.by_pair());
+    let by_method = latency_table("METHOD", &summary.by_method());
+    let by_pair = latency_table("FROM -> TO", &summary.by_pair());
     let (calls, oneways, dropped) = (summary.calls(), summary.oneways(), summary.dropped);
     let mut text = format!("{by_method}\n{by_pair}\n{calls} calls, {oneways} one-ways");
     if pending > 0 {
@@ -177,7 +184,8 @@ fn summary_text(summary: &Summary, pending: usize) -> String {
     text
 }
 
-fn table(head: &str, rows: &[(&str, &SummaryRow)]) -> String {
+/// Calls, errors and times under these heads.
+pub(crate) fn latency_table(head: &str, rows: &[(&str, &SummaryRow)]) -> String {
     let heads =
         [">CALLS", ">ERRORS", ">TOTAL ms", ">MEAN us", ">P50 us", ">P99 us", ">BYTES", head];
     let mut table = RecordTable::new(heads);

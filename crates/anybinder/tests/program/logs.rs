@@ -74,6 +74,9 @@ fn parcel(interface: &str) -> Vec<u8> {
 fn who_waits_for_a_process_without_a_thread_is_told() {
     let Some(world) = ServedWorld::open() else { return };
     assert_eq!(world.ask(&["waits"]), "Nothing waits.\n");
+    let mut follow = Command::new(PROGRAM);
+    follow.args(["log", "--follow", "--waits=0.2", "--json", "--dir", &world.dir]);
+    let mut follower = Running::start(&mut follow);
     signal(world.service, "STOP");
     let device = Path::new(&world.dir).join("binder");
     let calls: Vec<_> = (0..2)
@@ -94,6 +97,13 @@ fn who_waits_for_a_process_without_a_thread_is_told() {
     assert!(told.contains(", which has not taken it: a.IB code 7, for "), "{told}");
     let findings = world.records(&["waits"]);
     assert_eq!((findings.len(), &findings[0]["kind"]), (1, &"exhausted".into()));
+    let mut followed: Vec<_> = (0..3)
+        .map(|_| serde_json::from_str::<Value>(&follower.line()).unwrap()["kind"].to_string())
+        .collect();
+    followed.sort();
+    assert_eq!(followed, ["\"exhausted\"", "\"long_wait\"", "\"long_wait\""]);
+    follower.signal("TERM");
+    assert_eq!(follower.finish().code(), 143);
     let dot = world.ask(&["transactions", "--graph"]);
     let edge = format!("  {} -> {} [label=\"a.IB code 7", std::process::id(), world.service);
     assert_eq!(dot.matches(&edge).count(), 2, "{dot}");

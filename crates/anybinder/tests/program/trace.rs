@@ -63,6 +63,28 @@ fn filters_choose_and_a_count_counts() {
 }
 
 #[test]
+fn processes_that_a_chosen_one_starts_are_followed() {
+    // The shell has no device, and what it starts has.
+    for (options, is_seen) in [
+        ("--pid $$", false),
+        ("--pid $$ --follow", true),
+        ("--pid 999999999 --follow", false),
+        ("--pid 999999999 --follow=all", true),
+        ("--name nobody --follow=all", true),
+    ] {
+        let script = format!(
+            "$0 trace --here --json {options} -- sh -c '$0 service check manager; exit 0' $0; exit 7"
+        );
+        let world = ["run", "--manager", "--", "sh", "-c", &script, PROGRAM];
+        let outcome = finish(&mut Caller::all()[0].command(&world));
+        assert_eq!(outcome.code(), 7, "{outcome:?}");
+        let told = json_lines(&outcome.stderr);
+        let kinds = ["opened", "call", "closed"].map(|kind| !of_kind(&told, kind).is_empty());
+        assert_eq!(kinds, [is_seen; 3], "{options}: {outcome:?}");
+    }
+}
+
+#[test]
 fn a_soak_is_traced_call_by_call() {
     let script =
         "$0 bench soak --device /dev/binder --seconds 1 --clients 4 --kills-per-s 3 --json; exit 7";
@@ -79,6 +101,71 @@ fn a_soak_is_traced_call_by_call() {
     assert_eq!(dropped, 0, "a reader that does nothing else is fast enough for a second");
     assert_eq!(Some(received), told["served"].as_u64());
     assert_eq!(of_kind(&traced, "death").len() as u64, told["deaths"].as_u64().unwrap());
+}
+
+/// What is called of the service manager by `service list`.
+const MANAGER_SOURCE: &str = "
+    package android.os;
+    interface IServiceManager {
+        Service checkService2(@utf8InCpp String name) = 3;
+        @utf8InCpp String[] listServices(int dumpPriority) = 5;
+        ServiceDebugInfo[] getServiceDebugInfo() = 15;
+    }
+    union Service { ServiceWithMetadata serviceWithMetadata; @nullable IBinder accessor; }
+    parcelable ServiceWithMetadata { @nullable IBinder service; boolean isLazyService; }
+    parcelable ServiceDebugInfo { @utf8InCpp String name; int debugPid; }
+";
+
+#[test]
+fn arguments_and_results_are_decoded_by_aidl_sources() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("IServiceManager.aidl"), MANAGER_SOURCE).unwrap();
+    let aidl = dir.path().to_str().unwrap();
+    let script = "$0 service list > /dev/null; exit 7";
+    let caller = Caller::all()[0];
+    let filters = ["--manager", "--aidl", aidl, "--interface", "IServiceManager"];
+    let outcome = traced(caller, &filters, script);
+    let values: Vec<_> = outcome
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("  binder      ").map(|(_, words)| words))
+        .filter(|words| words.starts_with('(') || words.starts_with("->"))
+        .map(|words| words.replace(|it: char| it.is_ascii_digit(), ""))
+        .collect();
+    let expected = [
+        "()",
+        "-> ([ServiceDebugInfo{name: \"manager\", debugPid: }])",
+        "(dumpPriority: )",
+        "-> ([\"manager\"])",
+        "(name: \"manager\")",
+        "-> (Service{serviceWithMetadata: ServiceWithMetadata{service: object  as handle , \
+         isLazyService: false}})",
+    ];
+    assert_eq!(values, expected, "{outcome:?}");
+    assert!(!outcome.stderr.contains("  0000  "), "what is decoded is not shown as bytes");
+
+    let outcome = traced(caller, &[&filters[..], &["--json"]].concat(), script);
+    let calls = json_lines(&outcome.stderr);
+    let [_, list, check] = &calls[..] else { panic!("{outcome:?}") };
+    assert_eq!(list["arguments"], serde_json::json!({ "dumpPriority": 15 }));
+    assert_eq!(list["results"], serde_json::json!({ "return": ["manager"] }));
+    assert_eq!(check["arguments"]["name"], "manager");
+    let service = &check["results"]["return"]["serviceWithMetadata"];
+    assert_eq!(service["isLazyService"], false);
+    assert!(service["service"].as_str().unwrap().starts_with("object "), "{check}");
+    assert_eq!(check["results_end"], Value::Null);
+
+    // Of a few bytes as much is told as these are; of a binderfs nothing, unless it is asked for.
+    let outcome =
+        traced(caller, &[&filters[..], &["--json", "--max-bytes", "80"]].concat(), script);
+    let check = &json_lines(&outcome.stderr)[2];
+    assert_eq!(check["arguments"]["name"], "...", "{check}");
+    assert!(check["arguments_end"].as_str().unwrap().starts_with("cut"), "{check}");
+    let here = format!("$0 trace --here --aidl {aidl} -- $0 service list > /dev/null; exit 7");
+    let world = ["run", "--manager", "--", "sh", "-c", &here, PROGRAM];
+    let outcome = finish(&mut caller.command(&world));
+    assert!(outcome.stderr.contains(".listServices"), "{outcome:?}");
+    assert!(!outcome.stderr.contains("dumpPriority"), "{outcome:?}");
 }
 
 #[test]
@@ -110,6 +197,51 @@ fn a_recording_tells_what_the_trace_would() {
     let torn = ask(&["show", file]);
     assert!(torn.stderr.contains(" bytes of "), "{torn:?}");
     assert!(torn.stdout.lines().filter(is_of("call")).count() >= 4, "{torn:?}");
+}
+
+#[test]
+fn a_recording_is_replayed_against_a_service() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("IServiceManager.aidl"), MANAGER_SOURCE).unwrap();
+    let aidl = dir.path().to_str().unwrap();
+    let [whole, bare] =
+        ["whole", "bare"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
+    for (file, bytes) in [(&whole, "4096"), (&bare, "0")] {
+        let record = ["trace", "record", "--manager", "--max-bytes", bytes, file];
+        let list = ["--", PROGRAM, "service", "list"];
+        let recorded = finish(Command::new(PROGRAM).args([&record[..], &list].concat()));
+        assert_eq!(recorded.code(), 0, "{recorded:?}");
+    }
+    let replay = |file: &str, options: &[&str]| {
+        let replay =
+            ["run", "--manager", "--", PROGRAM, "trace", "replay", file, "--against", "manager"];
+        finish(Command::new(PROGRAM).args([&replay[..], options].concat()))
+    };
+    // The new manager is another process, which its list of processes shows; objects are others each time.
+    let outcome = replay(&whole, &["--aidl", aidl]);
+    let (shown, counts) = outcome.stdout.trim_end().rsplit_once('\n').unwrap();
+    let refused = "1 refused (1 with objects in the reply); 0 one-ways sent";
+    assert_eq!((outcome.code(), counts), (1, &*format!("1 equal, 1 different, {refused}")));
+    assert!(shown.starts_with("different: android.os.IServiceManager.getServiceDebugInfo, call "));
+    for which in ["recorded", "replayed"] {
+        let debug = format!("  {which} -> ([ServiceDebugInfo{{name: \"manager\", debugPid: ");
+        assert!(shown.contains(&debug), "{shown}");
+    }
+    let outcome = replay(&whole, &["--aidl", aidl, "--method", "listServices", "--json"]);
+    let lines = json_lines(&outcome.stdout);
+    assert_eq!((outcome.code(), lines.len()), (0, 2), "{outcome:?}");
+    assert_eq!((&lines[0]["kind"], &lines[0]["code"]), (&"equal".into(), &6.into()));
+    assert_eq!((&lines[1]["kind"], &lines[1]["equal"]), (&"summary".into(), &1.into()));
+    let outcome = replay(&whole, &["--limit", "1"]);
+    assert!(outcome.stdout.contains("  replayed -> 40 bytes 0000000001"), "{outcome:?}");
+    assert!(outcome.stdout.ends_with("0 equal, 1 different, 0 refused; 0 one-ways sent\n"));
+
+    let outcome = replay(&bare, &[]);
+    let counts = "0 equal, 0 different, 3 refused (3 recorded in part); 0 one-ways sent\n";
+    assert_eq!((outcome.code(), &*outcome.stdout), (1, counts));
+    let outcome = replay(&whole, &["--method", "99"]);
+    assert_eq!((outcome.code(), &*outcome.stdout), (1, ""));
+    assert!(outcome.stderr.contains("it has no such call of android.os.IServiceManager"));
 }
 
 /// Records four calls, and exports them.

@@ -71,7 +71,7 @@ impl Lowering<'_, '_, '_> {
     }
 
     /// The number of each method: what it says, or its place.
-    fn codes(&mut self, methods: &[MethodSyntax]) -> Vec<u32> {
+    pub(crate) fn codes(&mut self, methods: &[MethodSyntax]) -> Vec<u32> {
         let explicit = methods.iter().find_map(|it| it.code.as_ref());
         let implicit = methods.iter().find(|it| it.code.is_none());
         if let (Some(explicit), Some(implicit)) = (explicit, implicit) {

@@ -20,7 +20,7 @@ const MAX_FIXED_ELEMENTS: usize = 1 << 20;
 
 impl Lowering<'_, '_, '_> {
     /// What a use of a type means, or nothing once what is wrong has been said.
-    pub(super) fn type_use(&mut self, name: &TypeName, scope: Scope) -> Option<Type> {
+    pub(crate) fn type_use(&mut self, name: &TypeName, scope: Scope) -> Option<Type> {
         self.check_annotations(&name.annotations, &OF_DEFINITIONS);
         let kind = self.type_kind(name, scope)?;
         self.check_utf8(name, &kind);

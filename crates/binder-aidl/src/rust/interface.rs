@@ -7,13 +7,10 @@ use alloc::vec::Vec;
 use super::parcelable::OUTCOME;
 use super::text::RustText;
 use super::{names, values, write_constants};
+use crate::codes::{HASH_CODE, VERSION_CODE};
 use crate::lower::AidlOptions;
 use crate::model::{InterfaceMethod, Item, Parameter, TypeKind};
 use crate::syntax::Direction;
-
-/// The numbers of the methods that versioned interfaces have, behind all others.
-const VERSION_CODE: u32 = 0x00ff_fffe;
-const HASH_CODE: u32 = VERSION_CODE - 1;
 
 /// An interface that is being written.
 pub(super) struct Writing<'a> {

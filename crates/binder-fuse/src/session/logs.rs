@@ -10,9 +10,9 @@ use fuse_wire::{Header, Read, reply};
 use slab::Slab;
 
 use super::{File, SessionShared, index};
-use crate::events::StreamRead;
 use crate::logs::LogFile;
 use crate::quota::Account;
+use crate::stream_reads::StreamRead;
 use crate::wire::{answer_poll, send};
 
 /// What all texts that are being read may take, for clients may open a file as often as they

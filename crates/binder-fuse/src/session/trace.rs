@@ -9,8 +9,9 @@ use fuse_wire::{Header, Read};
 
 use super::{File, SessionShared};
 use crate::device::Device;
-use crate::events::{FollowerId, StreamRead};
+use crate::events::FollowerId;
 use crate::quota::Account;
+use crate::stream_reads::StreamRead;
 use crate::trace::{DataWanted, Sight};
 
 impl SessionShared {
@@ -48,8 +49,11 @@ impl SessionShared {
 
     /// Has devices be traced as those who follow want it.
     fn switch_tracing(self: &Arc<Self>) {
-        let _switch = self.trace.switch();
+        let mut switch = self.trace.switch();
         let wanted = self.trace.wanted();
+        if *switch == wanted {
+            return;
+        }
         if wanted.is_some()
             && let Err(error) = self.trace.start_writer()
         {
@@ -63,6 +67,7 @@ impl SessionShared {
         if wanted.is_none() {
             self.trace.stop_writer();
         }
+        *switch = wanted;
     }
 
     /// Begins or ends to trace a device. Returns the processes that have it open, if it is traced.

@@ -2,14 +2,11 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use binder_core::Errno;
 use binder_os::FuseDevice;
 use binder_trace::TraceRecord;
-use fuse_wire::{notify, reply};
 
 use super::DataWanted;
-use crate::events::StreamRead;
-use crate::wire::send;
+use crate::stream_reads::{StreamRead, StreamReads, StreamSource};
 
 /// Bytes that may wait for a follower.
 const QUEUE_BYTES: usize = 4 << 20;
@@ -46,23 +43,26 @@ impl Sight {
 #[derive(Debug)]
 pub(super) struct TraceFollower {
     sight: Sight,
-    queue: VecDeque<u8>,
-    dropped: u64,
+    queue: TraceQueue,
     /// Processes of whose names he has heard.
     introduced: HashSet<u32>,
-    sleeping: VecDeque<StreamRead>,
-    poll_handle: Option<u64>,
+    reads: StreamReads,
+}
+
+/// Records that wait for a follower, encoded.
+#[derive(Debug, Default)]
+struct TraceQueue {
+    bytes: VecDeque<u8>,
+    dropped: u64,
 }
 
 impl TraceFollower {
     pub(super) fn new(sight: Sight) -> Self {
         Self {
             sight,
-            queue: VecDeque::new(),
-            dropped: 0,
+            queue: TraceQueue::default(),
             introduced: HashSet::new(),
-            sleeping: VecDeque::new(),
-            poll_handle: None,
+            reads: StreamReads::default(),
         }
     }
 
@@ -79,27 +79,12 @@ impl TraceFollower {
 
     /// The same with a record that is encoded.
     pub(super) fn put_encoded(&mut self, bytes: &[u8]) -> bool {
-        if self.queue.len() + bytes.len() + DROPPED_BYTES > QUEUE_BYTES {
-            self.dropped += 1;
-            return false;
-        }
-        self.tell_dropped();
-        self.queue.extend(bytes);
-        true
+        self.queue.put(bytes)
     }
 
     /// Counts records that were dropped before they came here.
     pub(super) fn note_dropped(&mut self, records: u64) {
-        self.dropped += records;
-    }
-
-    fn tell_dropped(&mut self) {
-        let records = std::mem::take(&mut self.dropped);
-        if records > 0 {
-            let mut bytes = Vec::new();
-            TraceRecord::Dropped { records }.encode(&mut bytes);
-            self.queue.extend(bytes);
-        }
+        self.queue.dropped += records;
     }
 
     /// Tells what a process is called, unless that was told.
@@ -117,57 +102,60 @@ impl TraceFollower {
         self.introduced.remove(&pid);
     }
 
-    /// Takes `size` bytes at most.
-    fn take(&mut self, size: usize) -> Vec<u8> {
-        if self.queue.len() + DROPPED_BYTES <= QUEUE_BYTES {
-            self.tell_dropped();
-        }
-        self.queue.drain(..size.min(self.queue.len())).collect()
-    }
-
-    fn has_more(&self) -> bool {
-        !self.queue.is_empty() || self.dropped > 0
-    }
-
     /// Answers a read, at once or when there is something.
     pub(super) fn read(&mut self, fuse: &FuseDevice, read: StreamRead) {
-        if self.has_more() || read.size == 0 {
-            let bytes = self.take(read.size);
-            send(fuse, &reply::data(read.unique, &bytes));
-        } else if read.is_nonblocking {
-            send(fuse, &reply::error(read.unique, Errno::EAGAIN.number()));
-        } else {
-            self.sleeping.push_back(read);
-        }
+        self.reads.read(fuse, &mut self.queue, read);
     }
 
     /// Answers reads that sleep, and tells those who poll, if there is something.
     pub(super) fn answer(&mut self, fuse: &FuseDevice) {
-        while self.has_more()
-            && let Some(read) = self.sleeping.pop_front()
-        {
-            let bytes = self.take(read.size);
-            send(fuse, &reply::data(read.unique, &bytes));
-        }
-        if self.has_more()
-            && let Some(handle) = self.poll_handle.take()
-        {
-            send(fuse, &notify::poll(handle));
-        }
+        self.reads.answer(fuse, &mut self.queue);
     }
 
     /// Whether there is something to read; if not, `poll_handle` is told when there is.
     pub(super) fn is_readable(&mut self, poll_handle: Option<u64>) -> bool {
-        self.poll_handle = poll_handle.or(self.poll_handle);
-        self.has_more()
+        self.reads.poll(poll_handle);
+        self.queue.has_more()
     }
 
     /// Ends the sleep of a read. Says whether it is one of this follower.
     pub(super) fn interrupt(&mut self, fuse: &FuseDevice, target: u64) -> bool {
-        let at = self.sleeping.iter().position(|read| read.unique == target);
-        let Some(read) = at.and_then(|at| self.sleeping.remove(at)) else { return false };
-        send(fuse, &reply::error(read.unique, Errno::EINTR.number()));
+        self.reads.interrupt(fuse, target)
+    }
+}
+
+impl TraceQueue {
+    /// Puts a record into the queue, or counts it as dropped. Says which.
+    fn put(&mut self, record: &[u8]) -> bool {
+        if self.bytes.len() + record.len() + DROPPED_BYTES > QUEUE_BYTES {
+            self.dropped += 1;
+            return false;
+        }
+        self.tell_dropped();
+        self.bytes.extend(record);
         true
+    }
+
+    fn tell_dropped(&mut self) {
+        let records = std::mem::take(&mut self.dropped);
+        if records > 0 {
+            let mut bytes = Vec::new();
+            TraceRecord::Dropped { records }.encode(&mut bytes);
+            self.bytes.extend(bytes);
+        }
+    }
+}
+
+impl StreamSource for TraceQueue {
+    fn has_more(&self) -> bool {
+        !self.bytes.is_empty() || self.dropped > 0
+    }
+
+    fn take(&mut self, size: usize) -> Vec<u8> {
+        if self.bytes.len() + DROPPED_BYTES <= QUEUE_BYTES {
+            self.tell_dropped();
+        }
+        self.bytes.drain(..size.min(self.bytes.len())).collect()
     }
 }
 
@@ -196,17 +184,22 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_counted_and_told_in_its_place() {
         let mut follower = TraceFollower::new(sight(0, true));
-        let record = |pid| TraceRecord::Opened { at_ns: 1, device: "x".repeat(1000), pid };
+        let record = |pid| TraceRecord::Opened {
+            at_ns: 1,
+            device: "x".repeat(1000),
+            pid,
+            ancestors: Vec::new(),
+        };
         let sent = 5_000_u32;
         let kept = (0..sent).filter(|pid| follower.put(&record(*pid))).count();
         assert!(kept < sent as usize, "all found room");
-        assert!(follower.queue.len() <= QUEUE_BYTES);
+        assert!(follower.queue.bytes.len() <= QUEUE_BYTES);
         let mut stream = RecordStream::default();
-        stream.push(&follower.take(usize::MAX));
+        stream.push(&follower.queue.take(usize::MAX));
         follower.put(&record(sent));
         follower.note_dropped(3);
-        stream.push(&follower.take(usize::MAX));
-        stream.push(&follower.take(usize::MAX));
+        stream.push(&follower.queue.take(usize::MAX));
+        stream.push(&follower.queue.take(usize::MAX));
         let (mut opened, mut drops) = (0, Vec::new());
         while let Some(record) = stream.next_record().unwrap() {
             match record {
@@ -217,6 +210,6 @@ mod tests {
         }
         assert_eq!(drops.len(), 2, "{drops:?}");
         assert_eq!(opened + drops[0], u64::from(sent) + 1);
-        assert_eq!((drops[1], follower.has_more()), (3, false));
+        assert_eq!((drops[1], follower.queue.has_more()), (3, false));
     }
 }

@@ -5,6 +5,7 @@ extern crate aidl_own_tests as aidl_tests;
 
 #[path = "../../../aidl/tests/all/asynchronous.rs"]
 mod asynchronous;
+mod decoded;
 mod hard;
 #[path = "../../../aidl/tests/all/hostile.rs"]
 mod hostile;

@@ -1,0 +1,91 @@
+//! Reads of a file without end: answered at once, or when there is something to tell.
+//!
+//! Events and traces are such files. Each open file of one has its own [`StreamReads`]; what there is to tell comes from
+//! a [`StreamSource`].
+
+use std::collections::VecDeque;
+
+use binder_core::Errno;
+use binder_os::FuseDevice;
+use fuse_wire::{Read, notify, reply};
+
+use crate::session::O_NONBLOCK;
+use crate::wire::send;
+
+/// One read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StreamRead {
+    pub(crate) unique: u64,
+    pub(crate) size: usize,
+    pub(crate) is_nonblocking: bool,
+}
+
+impl StreamRead {
+    pub(crate) fn new(unique: u64, read: &Read) -> Self {
+        let is_nonblocking = read.flags & O_NONBLOCK != 0;
+        Self { unique, size: read.size as usize, is_nonblocking }
+    }
+}
+
+/// What an open file has to tell.
+pub(crate) trait StreamSource {
+    /// Whether there is something.
+    fn has_more(&self) -> bool;
+
+    /// Takes `size` bytes of it at most.
+    fn take(&mut self, size: usize) -> Vec<u8>;
+}
+
+/// Reads of an open file that sleep, and who polls it.
+#[derive(Debug, Default)]
+pub(crate) struct StreamReads {
+    sleeping: VecDeque<StreamRead>,
+    poll_handle: Option<u64>,
+}
+
+impl StreamReads {
+    /// Answers a read, at once or when there is something.
+    pub(crate) fn read(
+        &mut self,
+        fuse: &FuseDevice,
+        source: &mut impl StreamSource,
+        read: StreamRead,
+    ) {
+        if source.has_more() || read.size == 0 {
+            let bytes = source.take(read.size);
+            send(fuse, &reply::data(read.unique, &bytes));
+        } else if read.is_nonblocking {
+            send(fuse, &reply::error(read.unique, Errno::EAGAIN.number()));
+        } else {
+            self.sleeping.push_back(read);
+        }
+    }
+
+    /// Answers reads that sleep, and tells those who poll, if there is something.
+    pub(crate) fn answer(&mut self, fuse: &FuseDevice, source: &mut impl StreamSource) {
+        while source.has_more()
+            && let Some(read) = self.sleeping.pop_front()
+        {
+            let bytes = source.take(read.size);
+            send(fuse, &reply::data(read.unique, &bytes));
+        }
+        if source.has_more()
+            && let Some(handle) = self.poll_handle.take()
+        {
+            send(fuse, &notify::poll(handle));
+        }
+    }
+
+    /// Has this handle told when there is something, in place of one before; `None` changes nothing.
+    pub(crate) fn poll(&mut self, poll_handle: Option<u64>) {
+        self.poll_handle = poll_handle.or(self.poll_handle);
+    }
+
+    /// Ends the sleep of a read. Says whether it is one of these.
+    pub(crate) fn interrupt(&mut self, fuse: &FuseDevice, target: u64) -> bool {
+        let at = self.sleeping.iter().position(|read| read.unique == target);
+        let Some(read) = at.and_then(|at| self.sleeping.remove(at)) else { return false };
+        send(fuse, &reply::error(read.unique, Errno::EINTR.number()));
+        true
+    }
+}
