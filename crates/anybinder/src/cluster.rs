@@ -57,6 +57,9 @@ fn arguments(options: &ServicemanagerOptions, cluster: &ClusterArguments) -> Vec
             arguments.extend([option.into(), file.into()]);
         }
     }
+    if let Some(address) = options.metrics {
+        arguments.push(format!("--metrics={address}").into());
+    }
     if options.allow_all {
         arguments.push("--allow-all".into());
     }

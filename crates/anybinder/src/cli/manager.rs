@@ -1,8 +1,10 @@
 //! The options of service managers, and of the subcommands that ask one.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use binder_http::parse_metrics_address;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use service_manager::DialectChoice;
 
@@ -30,6 +32,11 @@ pub(crate) struct ManagerArguments {
     #[arg(long, requires = "manager", value_name = "FILE", value_hint = ValueHint::FilePath,
           hide_short_help = true)]
     pub(crate) manager_declared: Option<PathBuf>,
+
+    /// Serve the manager's figures over HTTP, as of `anybinder servicemanager --metrics`
+    #[arg(long, requires = "manager", value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address,
+          hide_short_help = true)]
+    pub(crate) manager_metrics: Option<SocketAddr>,
 
     /// Which release of Android its callers are of, as of `anybinder servicemanager --dialect`
     #[arg(
@@ -84,6 +91,11 @@ pub(crate) struct ServicemanagerOptions {
     /// does not show. Those before 11 show it always
     #[arg(long, value_name = "RELEASE", default_value_t)]
     pub(crate) dialect: DialectChoice,
+
+    /// Serve figures over HTTP at /metrics, for Prometheus: at this port of the loopback interface, or at an address. Port
+    /// 0 is any that is free, and is told on stderr
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address)]
+    pub(crate) metrics: Option<SocketAddr>,
 
     /// Return once it serves, and serve in the background, until the device is gone
     #[arg(long, conflicts_with = "cluster")]

@@ -18,6 +18,7 @@ use super::registry::{self, Registry, RegistryLock, WorldDir, WorldRecord};
 use crate::cli::WorldOptions;
 use crate::failure::{Failure, failed};
 use crate::log;
+use crate::metrics;
 use crate::procview::{self, Shown};
 use crate::world::{self, SupervisionChoice, World};
 
@@ -175,7 +176,8 @@ fn furnish(
     // Before the world, whose driver waits for the end of all processes that share its pipes.
     let view = options.proc.then(|| Shown::Below(std::process::id()).serve_apart()).transpose()?;
     let driver_options = options.driver_options();
-    let world = World::furnish(namespaces, &driver_options)?;
+    let metrics = metrics::listen(options.metrics.address)?;
+    let world = World::furnish(namespaces, &driver_options, metrics)?;
     let ring = options.ring();
     if let Err(failure) = options.complete() {
         world.close();
