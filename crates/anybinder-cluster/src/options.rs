@@ -2,11 +2,13 @@
 
 use std::fmt::Display;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use binder::transport::rpc::TlsCredentials;
 use binder_cluster::MachineAddress;
+use binder_http::parse_metrics_address;
 use clap::{Args, Parser, Subcommand};
 use service_manager::{AccessPolicy, Balancing, Declarations, DialectChoice};
 
@@ -50,6 +52,10 @@ pub(crate) struct ServeOptions {
 
     #[command(flatten)]
     pub(crate) credentials: CredentialOptions,
+
+    /// Serve figures over HTTP at /metrics, for Prometheus: at this port of the loopback interface, or at an address
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address)]
+    pub(crate) metrics: Option<SocketAddr>,
 
     /// After how many seconds without a word from this machine others take its names
     #[arg(long, value_name = "SECONDS", default_value_t = 10,

@@ -10,7 +10,7 @@ use binder::binder_impl::{FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel};
 use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
 use binder::transport::rpc::{RpcSession, TlsCredentials};
-use binder_testkit::{HANG_TIMEOUT, wait_until};
+use binder_testkit::{HANG_TIMEOUT, scrape, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use service_manager::{LIST_INSTANCES_TRANSACTION, ServiceInstance};
 use tempfile::TempDir;
@@ -50,6 +50,7 @@ impl Place {
             device: PathBuf::from("/dev").join(name),
             dir,
             port: free_port([127, 0, 0, 1].into()),
+            metrics_port: free_port([127, 0, 0, 1].into()),
             options: options.clone(),
             manager: None,
         };
@@ -77,6 +78,7 @@ pub(crate) struct Machine {
     device: PathBuf,
     dir: PathBuf,
     port: u16,
+    metrics_port: u16,
     options: MachineOptions,
     manager: Option<Child>,
 }
@@ -93,6 +95,7 @@ impl Machine {
             .args(["--cluster", &self.options.cluster])
             .args(["--advertise", &self.address()])
             .args(["--listen", "127.0.0.1"])
+            .args(["--metrics", &self.metrics_port.to_string()])
             .args(["--lease", &LEASE.as_secs().to_string()])
             .arg("--certificate")
             .arg(self.dir.join("cert.pem"))
@@ -145,6 +148,12 @@ impl Machine {
         let told = manager.submit_transact(LIST_INSTANCES_TRANSACTION, data, 0).unwrap();
         let count: i32 = told.read().unwrap();
         (0..count).map(|_| ServiceInstance::read(&told).unwrap()).collect()
+    }
+
+    /// A figure of this machine's manager; `None` if there is none of that name.
+    pub(crate) fn figure(&self, name: &str) -> Option<f64> {
+        let samples = scrape(([127, 0, 0, 1], self.metrics_port).into());
+        samples.get(name).copied()
     }
 
     /// Asks another machine's gateway for a service, past all managers.

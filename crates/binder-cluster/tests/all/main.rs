@@ -5,4 +5,5 @@
 mod claims;
 mod model;
 mod props;
+mod status;
 mod store;
