@@ -454,7 +454,10 @@ impl ClusterMember {
             }
             // Once the directory knows that the owner is gone, the next claim is made.
             ClaimOutcome::Taken(..) => self.retry_writes_at = Some(now + RETRY_TIME),
-            ClaimOutcome::NoLease => self.lose_lease(now),
+            ClaimOutcome::NoLease => {
+                self.lost_leases += 1;
+                self.lose_lease(now);
+            }
         }
         self.settle(&write.name);
     }
@@ -577,7 +580,7 @@ impl ClusterMember {
     fn watch(&mut self) {
         let request = self.next_request();
         self.sync = SyncState::Watching { request };
-        self.effects.push_back(ClusterEffect::Watch { request, from: self.revision + 1 });
+        self.effects.push_back(ClusterEffect::Watch { request, from: self.revision.saturating_add(1) });
     }
 
     fn listed(&mut self, request: RequestId, revision: i64, keys: Vec<StoredKey>) {
