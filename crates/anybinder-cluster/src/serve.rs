@@ -87,9 +87,10 @@ fn start_store(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(failed("starting a runtime"))?;
     let (member, store) = (member.clone(), options.cluster.clone());
+    let connect_options = options.store.apply(Store::connect_options(), store.channel)?;
     let (address, ttl) = (options.advertise.clone(), options.ttl());
     let speak = move || {
-        let run = Store::run(member, &store, address, ttl, events, listener);
+        let run = Store::run(member, &store, connect_options, address, ttl, events, listener);
         if let Err(error) = runtime.block_on(run) {
             tracing::error!(%error, "the store of names cannot be used");
             process::exit(1);

@@ -580,7 +580,8 @@ impl ClusterMember {
     fn watch(&mut self) {
         let request = self.next_request();
         self.sync = SyncState::Watching { request };
-        self.effects.push_back(ClusterEffect::Watch { request, from: self.revision.saturating_add(1) });
+        self.effects
+            .push_back(ClusterEffect::Watch { request, from: self.revision.saturating_add(1) });
     }
 
     fn listed(&mut self, request: RequestId, revision: i64, keys: Vec<StoredKey>) {

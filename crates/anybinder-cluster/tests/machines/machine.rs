@@ -1,5 +1,6 @@
 //! A machine: a device, a manager, a certificate.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -40,22 +41,39 @@ impl Place {
         (0..MACHINES).map(move |machine| format!("s{number}m{machine}"))
     }
 
+    /// A directory with a certificate of the issuer whom all machines believe.
+    pub(crate) fn credentials(&self, name: &str) -> PathBuf {
+        let dir = self.dir.path().join(name);
+        fs::create_dir_all(&dir).unwrap();
+        self.authority.write(name, &dir);
+        dir
+    }
+
     /// A machine with a manager that serves.
     pub(crate) fn machine(&self, number: usize, options: &MachineOptions) -> Machine {
+        let mut machine = self.machine_without_manager(number, options);
+        machine.start_manager();
+        machine
+    }
+
+    /// A machine.
+    pub(crate) fn machine_without_manager(
+        &self,
+        number: usize,
+        options: &MachineOptions,
+    ) -> Machine {
         let name = Self::device_names(self.number).nth(number).unwrap();
         let dir = self.dir.path().join(&name);
         fs::create_dir_all(&dir).unwrap();
         self.authority.write(&format!("m{number}"), &dir);
-        let mut machine = Machine {
+        Machine {
             device: PathBuf::from("/dev").join(name),
             dir,
             port: free_port([127, 0, 0, 1].into()),
             metrics_port: free_port([127, 0, 0, 1].into()),
             options: options.clone(),
             manager: None,
-        };
-        machine.start_manager();
-        machine
+        }
     }
 }
 
@@ -66,11 +84,13 @@ pub(crate) struct MachineOptions {
     pub(crate) cluster: String,
     pub(crate) policy: &'static str,
     pub(crate) declared: &'static str,
+    /// What it says to etcd.
+    pub(crate) store: Vec<OsString>,
 }
 
 impl MachineOptions {
     pub(crate) fn new(cluster: String) -> Self {
-        Self { cluster, policy: "allow * *\nallow * machine=*\n", declared: "" }
+        Self { cluster, policy: "allow * *\nallow * machine=*\n", declared: "", store: Vec::new() }
     }
 }
 
@@ -85,6 +105,19 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn start_manager(&mut self) {
+        self.spawn_manager();
+        let device = self.open();
+        wait_until(|| ServiceManager::of(&device).is_ok());
+    }
+
+    /// Starts a manager that gives up; waits until it has.
+    pub(crate) fn fail_to_start_manager(&mut self) {
+        self.spawn_manager();
+        let status = self.manager.take().unwrap().wait().unwrap();
+        assert_eq!(status.code(), Some(1));
+    }
+
+    fn spawn_manager(&mut self) {
         let file = |name: &str, text: &str| {
             let path = self.dir.join(name);
             fs::write(&path, text).unwrap();
@@ -92,6 +125,7 @@ impl Machine {
         };
         let child = Command::new(env!("CARGO_BIN_EXE_anybinder-cluster"))
             .arg("serve")
+            .args(&self.options.store)
             .args(["--cluster", &self.options.cluster])
             .args(["--advertise", &self.address()])
             .args(["--listen", "127.0.0.1"])
@@ -112,8 +146,6 @@ impl Machine {
             .spawn()
             .unwrap();
         self.manager = Some(child);
-        let device = self.open();
-        wait_until(|| ServiceManager::of(&device).is_ok());
     }
 
     pub(crate) fn address(&self) -> String {

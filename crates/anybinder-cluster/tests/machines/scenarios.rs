@@ -1,6 +1,8 @@
 //! What may happen to a cluster.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
 use std::thread;
 use std::time::Instant;
 
@@ -30,6 +32,7 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("the_first_instance_is_stayed_with_until_it_is_gone", the_first_is_stayed_with),
     ("the_instance_with_fewest_calls_is_chosen", the_least_busy_is_chosen),
     ("a_machine_tells_its_figures", a_machine_tells_its_figures),
+    ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
     ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
 ];
 
@@ -334,6 +337,46 @@ fn a_machine_tells_its_figures(place: &Place) {
     wait_until(|| here.figure("anybinder_cluster_lost_leases_total") == Some(1.0));
     relay.heal();
     wait_until(|| here.figure("anybinder_cluster_stale_seconds") == Some(0.0));
+}
+
+fn etcd_knows_machines(place: &Place) {
+    let of_etcd = place.credentials("etcd");
+    let mut etcd = Etcd::start_with_tls(&of_etcd);
+    etcd.want_users("right");
+    let file = |name: &str, text: &str| {
+        let path = of_etcd.join(name);
+        fs::write(&path, text).unwrap();
+        path.into_os_string()
+    };
+    let shown = place.credentials("shown");
+    let with_password = |password: OsString| {
+        let mut store: Vec<OsString> = Vec::new();
+        for (option, file) in
+            [("--etcd-ca", "ca.pem"), ("--etcd-certificate", "cert.pem"), ("--etcd-key", "key.pem")]
+        {
+            store.extend([option.into(), shown.join(file).into_os_string()]);
+        }
+        store.extend(["--etcd-user", "machine", "--etcd-password-file"].map(OsString::from));
+        store.push(password);
+        MachineOptions { store, ..MachineOptions::new(etcd.url()) }
+    };
+    let options = with_password(file("right", "right\nand more\n"));
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let service = there.serve(NAME, "there");
+    let found = here.client().find(NAME, "there");
+    let death = DeathWatch::of(&found);
+    service.kill();
+    death.wait();
+    let wrong = with_password(file("wrong", "wrong\n"));
+    place.machine_without_manager(2, &wrong).fail_to_start_manager();
+    // Without a certificate it is not even asked who it is; programs of this machine do not mind.
+    let mut unknown = options.clone();
+    unknown.store.drain(2..6);
+    let nobody = place.machine(2, &unknown);
+    let _own = nobody.serve("test.own", "own");
+    nobody.client().find("test.own", "own");
+    assert!(nobody.figure("anybinder_cluster_stale_seconds") > Some(0.0));
+    assert!(nobody.instances().is_empty());
 }
 
 fn rules_are_kept(place: &Place) {

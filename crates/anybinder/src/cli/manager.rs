@@ -110,9 +110,33 @@ pub(crate) struct ServicemanagerOptions {
 #[command(next_help_heading = "Names of many machines")]
 pub(crate) struct ClusterArguments {
     /// Share names with other machines by an etcd. What others may do, the policy says
-    #[arg(long, value_name = "etcd://HOST:PORT[,HOST:PORT ...][/PREFIX]",
+    #[arg(long, value_name = "etcd[s]://HOST:PORT[,HOST:PORT ...][/PREFIX]",
           requires_all = ["advertise", "certificate", "key", "ca"])]
     pub(crate) cluster: Option<String>,
+
+    /// The certificates of issuers whose etcd is believed (PEM), for etcds://
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cluster")]
+    pub(crate) etcd_ca: Option<PathBuf>,
+
+    /// The certificate that etcd is shown (PEM)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
+          requires_all = ["etcd_ca", "etcd_key"], hide_short_help = true)]
+    pub(crate) etcd_certificate: Option<PathBuf>,
+
+    /// The key of that certificate (PEM)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "etcd_certificate",
+          hide_short_help = true)]
+    pub(crate) etcd_key: Option<PathBuf>,
+
+    /// The user of etcd, if it wants to know one
+    #[arg(long, value_name = "NAME", requires_all = ["cluster", "etcd_password_file"],
+          hide_short_help = true)]
+    pub(crate) etcd_user: Option<String>,
+
+    /// A file with the user's password in its first line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "etcd_user",
+          hide_short_help = true)]
+    pub(crate) etcd_password_file: Option<PathBuf>,
 
     /// Where other machines find this one; its certificate is for the host
     #[arg(long, value_name = "tls://HOST:PORT", requires = "cluster")]
