@@ -217,7 +217,7 @@ impl InputBytes<'_> {
     }
 
     fn ownership(&mut self) -> Ownership {
-        if self.next() % 2 == 0 { Ownership::Single } else { Ownership::Many }
+        if self.next().is_multiple_of(2) { Ownership::Single } else { Ownership::Many }
     }
 
     fn unasked(&mut self, request: RequestId) -> ClusterEffect {
@@ -234,7 +234,7 @@ impl InputBytes<'_> {
     }
 
     fn change(&mut self) -> StoreChange {
-        if self.next() % 3 == 0 {
+        if self.next().is_multiple_of(3) {
             StoreChange::Deleted { key: self.key() }
         } else {
             StoreChange::Put(self.stored())

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod claims;
-mod corpus;
+pub mod corpus;
 mod model;
 mod props;
 mod status;
