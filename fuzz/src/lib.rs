@@ -5,6 +5,7 @@
 pub mod aidl_arguments;
 pub mod aidl_source;
 pub mod command_stream;
+pub mod etcd_values;
 pub mod forwarded_parcels;
 pub mod fuse_request;
 pub mod manager_transactions;

@@ -17,6 +17,7 @@ use binder::{Interface as _, SpIBinder, StatusCode};
 use service_manager::{AccessAction, ManagerServer};
 
 use crate::clock;
+use crate::metrics::GatewayCalls;
 use crate::options::{ClusterError, ServeOptions, failed};
 use crate::store::SharedMember;
 
@@ -27,11 +28,12 @@ const GET: TransactionCode = FIRST_CALL_TRANSACTION;
 /// On how many connections of a machine calls are served at once.
 const CALLS_PER_MACHINE: usize = 16;
 
-/// Starts to serve other machines.
+/// Starts to serve other machines, whose calls are counted.
 pub(crate) fn start(
     options: &ServeOptions,
     member: &SharedMember,
     manager: &ManagerServer,
+    calls: &Arc<GatewayCalls>,
 ) -> Result<RpcServer, ClusterError> {
     let address = &options.advertise;
     let host = options.listen.as_deref().unwrap_or(address.host());
@@ -51,6 +53,8 @@ pub(crate) fn start(
     server.set_call_guard(move || {
         if fence.is_open(clock::now()) { Ok(()) } else { Err(StatusCode::DEAD_OBJECT) }
     });
+    let calls = Arc::clone(calls);
+    server.set_call_observer(move |took, status| calls.note(took, status.is_ok()));
     server.set_authorizer(move |peer| Ok(Some(root_for(identities(peer)))));
     server.start().map_err(failed("starting a thread"))?;
     Ok(server)

@@ -60,6 +60,14 @@ struct ImportersState {
     failures: BTreeMap<String, (Vec<ImportSource>, Instant)>,
 }
 
+/// Importers that there are, and those who wait for one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ImporterCounts {
+    pub(crate) ready: usize,
+    pub(crate) starting: usize,
+    pub(crate) waiting: usize,
+}
+
 /// A process that stands for a service.
 #[derive(Debug)]
 struct Importer {
@@ -89,6 +97,14 @@ impl Importers {
 
     fn state(&self) -> MutexGuard<'_, ImportersState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many there are.
+    pub(crate) fn counts(&self) -> ImporterCounts {
+        let state = self.state();
+        let ready = state.by_name.values().filter(|importer| importer.is_ready).count();
+        let starting = state.by_name.len() - ready;
+        ImporterCounts { ready, starting, waiting: state.waiting }
     }
 
     /// Where a service may be called: at its one owner, or at all of its many instances.

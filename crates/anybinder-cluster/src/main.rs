@@ -12,6 +12,7 @@ mod clock;
 mod gateway;
 mod importer;
 mod importers;
+mod metrics;
 mod names;
 mod options;
 mod serve;

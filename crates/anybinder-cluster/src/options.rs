@@ -2,12 +2,15 @@
 
 use std::fmt::Display;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use binder::transport::rpc::TlsCredentials;
 use binder_cluster::MachineAddress;
+use binder_http::parse_metrics_address;
 use clap::{Args, Parser, Subcommand};
+use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 use service_manager::{AccessPolicy, Balancing, Declarations, DialectChoice};
 
 /// A service manager whose names are those of many machines. `anybinder servicemanager --cluster` starts it.
@@ -37,8 +40,11 @@ pub(crate) struct ServeOptions {
     pub(crate) device: PathBuf,
 
     /// Where etcd is: members with commas between them, and a prefix of the keys, if there is to be one
-    #[arg(long, value_name = "etcd://HOST:PORT[,HOST:PORT ...][/PREFIX]")]
+    #[arg(long, value_name = "etcd[s]://HOST:PORT[,HOST:PORT ...][/PREFIX]")]
     pub(crate) cluster: StoreAddress,
+
+    #[command(flatten)]
+    pub(crate) store: StoreCredentialOptions,
 
     /// Where other machines find this one
     #[arg(long, value_name = "tls://HOST:PORT")]
@@ -50,6 +56,10 @@ pub(crate) struct ServeOptions {
 
     #[command(flatten)]
     pub(crate) credentials: CredentialOptions,
+
+    /// Serve figures over HTTP at /metrics, for Prometheus: at this port of the loopback interface, or at an address
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address)]
+    pub(crate) metrics: Option<SocketAddr>,
 
     /// After how many seconds without a word from this machine others take its names
     #[arg(long, value_name = "SECONDS", default_value_t = 10,
@@ -71,6 +81,30 @@ pub(crate) struct ServeOptions {
     /// Which release of Android its callers are of
     #[arg(long, value_name = "RELEASE", default_value_t)]
     pub(crate) dialect: DialectChoice,
+}
+
+/// What this machine shows to etcd, and whom it believes to be etcd.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StoreCredentialOptions {
+    /// The certificates of issuers whose etcd is believed (PEM), for etcds://
+    #[arg(long, value_name = "FILE")]
+    pub(crate) etcd_ca: Option<PathBuf>,
+
+    /// The certificate that etcd is shown (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["etcd_ca", "etcd_key"])]
+    pub(crate) etcd_certificate: Option<PathBuf>,
+
+    /// Its key (PEM)
+    #[arg(long, value_name = "FILE", requires = "etcd_certificate")]
+    pub(crate) etcd_key: Option<PathBuf>,
+
+    /// The user of etcd
+    #[arg(long, value_name = "NAME", requires = "etcd_password_file")]
+    pub(crate) etcd_user: Option<String>,
+
+    /// A file with the user's password in its first line
+    #[arg(long, value_name = "FILE", requires = "etcd_user")]
+    pub(crate) etcd_password_file: Option<PathBuf>,
 }
 
 /// What this machine shows to others, and whom it believes.
@@ -113,13 +147,27 @@ pub(crate) struct StoreAddress {
     pub(crate) endpoints: Vec<String>,
     /// What all keys begin with.
     pub(crate) prefix: String,
+    pub(crate) channel: StoreChannel,
+}
+
+/// How the store is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StoreChannel {
+    Plain,
+    Tls,
 }
 
 impl std::str::FromStr for StoreAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let rest = text.strip_prefix("etcd://").ok_or("it begins with etcd://")?;
+        let (channel, scheme, rest) = if let Some(rest) = text.strip_prefix("etcds://") {
+            (StoreChannel::Tls, "https", rest)
+        } else if let Some(rest) = text.strip_prefix("etcd://") {
+            (StoreChannel::Plain, "http", rest)
+        } else {
+            return Err("it begins with etcd:// or etcds://".to_owned());
+        };
         let (hosts, prefix) = rest.split_once('/').unwrap_or((rest, "anybinder"));
         let is_endpoint = |host: &str| {
             let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
@@ -128,8 +176,8 @@ impl std::str::FromStr for StoreAddress {
         if !hosts.split(',').all(is_endpoint) {
             return Err("it names one HOST:PORT or several, with commas".to_owned());
         }
-        let endpoints = hosts.split(',').map(|host| format!("http://{host}")).collect();
-        Ok(Self { endpoints, prefix: format!("/{}/", prefix.trim_matches('/')) })
+        let endpoints = hosts.split(',').map(|host| format!("{scheme}://{host}")).collect();
+        Ok(Self { endpoints, prefix: format!("/{}/", prefix.trim_matches('/')), channel })
     }
 }
 
@@ -164,6 +212,46 @@ impl CredentialOptions {
     /// The same options, for another process of this program.
     pub(crate) fn arguments(&self) -> [(&'static str, &Path); 3] {
         [("--certificate", &self.certificate), ("--key", &self.key), ("--ca", &self.ca)]
+    }
+}
+
+impl StoreCredentialOptions {
+    /// The certificates and the user, as the client of a store wants them.
+    pub(crate) fn apply(
+        &self,
+        options: ConnectOptions,
+        channel: StoreChannel,
+    ) -> Result<ConnectOptions, ClusterError> {
+        let options = match (&self.etcd_user, &self.etcd_password_file) {
+            (Some(user), Some(file)) => {
+                let text = read_text(file)?;
+                let password = text.lines().next().unwrap_or_default();
+                // Tokens are for some minutes, and for one start of etcd.
+                options.with_user(user, password).with_auto_token_refresh(true)
+            }
+            (None, _) | (_, None) => options,
+        };
+        let tried = "speaking to etcd";
+        match (channel, &self.etcd_ca) {
+            (StoreChannel::Plain, None) => Ok(options),
+            (StoreChannel::Plain, Some(_)) => {
+                Err(failed(tried)("--etcd-ca is for an address with etcds://"))
+            }
+            (StoreChannel::Tls, None) => {
+                Err(failed(tried)("etcds:// wants --etcd-ca, to know it by its certificate"))
+            }
+            (StoreChannel::Tls, Some(issuers)) => {
+                let issuers = Certificate::from_pem(read(issuers)?);
+                let tls = TlsOptions::new().ca_certificate(issuers);
+                let own = match (&self.etcd_certificate, &self.etcd_key) {
+                    (Some(chain), Some(key)) => {
+                        tls.identity(Identity::from_pem(read(chain)?, read(key)?))
+                    }
+                    (None, _) | (_, None) => tls,
+                };
+                Ok(options.with_tls(own))
+            }
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::gateway;
 use crate::importers::{ImporterOptions, Importers};
+use crate::metrics::{self, MetricsSources};
 use crate::names::{ClusterNames, Follower, StoreListener};
 use crate::options::{ClusterError, ServeOptions, failed};
 use crate::store::{SharedMember, Store};
@@ -36,11 +37,13 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
         dialect: options.dialect,
         max_threads: MANAGER_THREADS,
     };
+    let metrics = metrics::listen(options)?;
     let manager = ManagerServer::claim(&options.device, manager_options);
     let manager = manager.map_err(failed("becoming the service manager"))?;
     let member_options = MemberOptions { address: options.advertise.clone(), ttl: options.ttl() };
     let member = SharedMember::new(ClusterMember::new(member_options));
-    let gateway = Arc::new(gateway::start(options, &member, &manager)?);
+    let calls = Arc::default();
+    let gateway = Arc::new(gateway::start(options, &member, &manager, &calls)?);
     let importer_options = ImporterOptions {
         program: env::current_exe().map_err(failed("finding this program"))?,
         device: options.device.clone(),
@@ -51,6 +54,11 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     };
     let importers = Importers::new(importer_options, member.clone(), manager.clone());
     let follower = Follower::start(&importers, &manager)?;
+    if let Some(listener) = metrics {
+        let (manager, member) = (manager.clone(), member.clone());
+        let (importers, gateway) = (importers.clone(), Arc::clone(&gateway));
+        metrics::start(listener, MetricsSources { manager, member, importers, gateway, calls })?;
+    }
     let address = options.advertise.clone();
     let listener = StoreListener { follower: follower.clone(), gateway, address };
     start_store(options, &member, (events.clone(), received), listener)?;
@@ -79,9 +87,10 @@ fn start_store(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(failed("starting a runtime"))?;
     let (member, store) = (member.clone(), options.cluster.clone());
+    let connect_options = options.store.apply(Store::connect_options(), store.channel)?;
     let (address, ttl) = (options.advertise.clone(), options.ttl());
     let speak = move || {
-        let run = Store::run(member, &store, address, ttl, events, listener);
+        let run = Store::run(member, &store, connect_options, address, ttl, events, listener);
         if let Err(error) = runtime.block_on(run) {
             tracing::error!(%error, "the store of names cannot be used");
             process::exit(1);

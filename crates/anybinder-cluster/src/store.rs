@@ -1,5 +1,6 @@
 //! Speaks to etcd for a member of a cluster: its effects become requests, and the answers events.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ const CONNECT_TIME: Duration = Duration::from_secs(1);
 const PAGE: i64 = 1000;
 /// gRPC's number for what is not there: a lease that has ended.
 const NOT_FOUND: i32 = 5;
+/// Its numbers for what etcd says of a user whom it does not take: a wrong password, no right, no users at all, no token.
+const REFUSALS: [i32; 4] = [3, 7, 9, 16];
 
 /// What is done with what the member has found out.
 pub(crate) trait ClusterListener: Send {
@@ -72,10 +75,21 @@ enum Failed {
 }
 
 impl Store {
+    /// How the store is connected to.
+    pub(crate) fn connect_options() -> ConnectOptions {
+        ConnectOptions::new()
+            .with_connect_timeout(CONNECT_TIME)
+            .with_keep_alive(CONNECT_TIME, CONNECT_TIME)
+            .with_keep_alive_while_idle(true)
+            // A member without the others answers nothing, instead of what it last knew.
+            .with_require_leader(true)
+    }
+
     /// Speaks to the store until the member has left and its lease is given back, or nobody listens.
     pub(crate) async fn run(
         member: SharedMember,
         store: &StoreAddress,
+        options: ConnectOptions,
         address: MachineAddress,
         ttl: Duration,
         (answers, mut events): (
@@ -84,13 +98,12 @@ impl Store {
         ),
         listener: impl ClusterListener,
     ) -> Result<(), Error> {
-        let options = ConnectOptions::new()
-            .with_connect_timeout(CONNECT_TIME)
-            .with_keep_alive(CONNECT_TIME, CONNECT_TIME)
-            .with_keep_alive_while_idle(true)
-            // A member without the others answers nothing, instead of what it last knew.
-            .with_require_leader(true);
-        let client = Client::connect(&store.endpoints, Some(options)).await?;
+        // From here on it is known for how long nothing has been heard.
+        member.lock().handle(clock::now(), ClusterEvent::Tick);
+        let mut early = VecDeque::new();
+        let Some(client) = connect(store, &options, &mut events, &mut early).await? else {
+            return Ok(());
+        };
         let prefix = store.prefix.clone();
         let mut this = Self {
             member,
@@ -102,14 +115,15 @@ impl Store {
             watch: None,
             revocations: JoinSet::new(),
         };
-        let mut event = Some(ClusterEvent::Tick);
+        early.push_back(ClusterEvent::Tick);
+        let mut event = early.pop_front();
         loop {
             let mut is_leaving = false;
             while let Some(next) = event {
                 is_leaving |= next == ClusterEvent::Leave;
                 this.member.lock().handle(clock::now(), next);
                 this.carry_out(&listener);
-                event = events.try_recv().ok();
+                event = early.pop_front().or_else(|| events.try_recv().ok());
             }
             if is_leaving {
                 while this.revocations.join_next().await.is_some() {}
@@ -296,6 +310,43 @@ impl Store {
             };
             let _ = answers.send(event);
         }));
+    }
+}
+
+/// Connects, which waits for nothing but the store's word on a user. Keeps what happens meanwhile; `None` if this machine
+/// leaves.
+async fn connect(
+    store: &StoreAddress,
+    options: &ConnectOptions,
+    events: &mut mpsc::UnboundedReceiver<ClusterEvent>,
+    early: &mut VecDeque<ClusterEvent>,
+) -> Result<Option<Client>, Error> {
+    let mut is_told = false;
+    loop {
+        let error = match Client::connect(&store.endpoints, Some(options.clone())).await {
+            Ok(client) => return Ok(Some(client)),
+            Err(error) if is_final(&error) => return Err(error),
+            Err(error) => error,
+        };
+        if !std::mem::replace(&mut is_told, true) {
+            tracing::warn!(%error, "etcd does not say who this machine is");
+        }
+        tokio::time::sleep(CONNECT_TIME).await;
+        while let Ok(event) = events.try_recv() {
+            if event == ClusterEvent::Leave {
+                return Ok(None);
+            }
+            early.push_back(event);
+        }
+    }
+}
+
+/// Whether the answer will be the same another time: it is etcd's own, or the options are wrong.
+fn is_final(error: &Error) -> bool {
+    match error {
+        Error::TransportError(_) | Error::IoError(_) => false,
+        Error::GRpcStatus(status) => REFUSALS.contains(&(status.code() as i32)),
+        _ => true,
     }
 }
 

@@ -10,11 +10,13 @@ mod worlds;
 
 use std::env;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use binder_bench::Bench;
 use binder_fuse::{BufferRoute, DEVICES_MAX, DeviceSpec, Inheritance, NAME_MAX_BYTES, Scheduling};
+use binder_http::parse_metrics_address;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -214,6 +216,9 @@ pub(crate) struct WorldOptions {
     #[command(flatten)]
     pub(crate) manager: ManagerArguments,
 
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArguments,
+
     /// Show the command its world at /proc: itself, what it starts, and who serves them
     #[arg(long)]
     pub(crate) proc: bool,
@@ -293,6 +298,9 @@ pub(crate) struct MountArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) limits_file: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArguments,
+
     /// Take the place of a binderfs that is served there; those who use that keep it
     #[arg(long)]
     pub(crate) replace: bool,
@@ -310,6 +318,15 @@ pub(crate) struct MountArguments {
 
     #[command(flatten)]
     pub(crate) manager: ManagerArguments,
+}
+
+/// Whether the driver's figures are shown.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MetricsArguments {
+    /// Serve the driver's figures over HTTP at /metrics, for Prometheus: at this port of the loopback interface, or at an
+    /// address. Port 0 is any that is free, and is told on stderr
+    #[arg(long = "metrics", value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address)]
+    pub(crate) address: Option<SocketAddr>,
 }
 
 /// The devices of a binderfs.

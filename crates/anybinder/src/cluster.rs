@@ -39,6 +39,7 @@ fn arguments(options: &ServicemanagerOptions, cluster: &ClusterArguments) -> Vec
         ("--cluster", &cluster.cluster),
         ("--advertise", &cluster.advertise),
         ("--listen", &cluster.listen),
+        ("--etcd-user", &cluster.etcd_user),
     ];
     for (option, text) in texts {
         if let Some(text) = text {
@@ -49,6 +50,10 @@ fn arguments(options: &ServicemanagerOptions, cluster: &ClusterArguments) -> Vec
         ("--certificate", &cluster.certificate),
         ("--key", &cluster.key),
         ("--ca", &cluster.ca),
+        ("--etcd-ca", &cluster.etcd_ca),
+        ("--etcd-certificate", &cluster.etcd_certificate),
+        ("--etcd-key", &cluster.etcd_key),
+        ("--etcd-password-file", &cluster.etcd_password_file),
         ("--policy", &options.policy),
         ("--declared", &options.declared),
     ];
@@ -56,6 +61,9 @@ fn arguments(options: &ServicemanagerOptions, cluster: &ClusterArguments) -> Vec
         if let Some(file) = file {
             arguments.extend([option.into(), file.into()]);
         }
+    }
+    if let Some(address) = options.metrics {
+        arguments.push(format!("--metrics={address}").into());
     }
     if options.allow_all {
         arguments.push("--allow-all".into());

@@ -250,7 +250,7 @@ fn try_world(privacy: Privacy, delivery: DeliveryChoice) -> Result<(), Failure> 
         // What fails is reported as a finding, not as a log line of a driver that ends at once.
         processes::silence(Stream::Error).map_err(failed("opening /dev/null"))?;
         let options = driver_options(&["binder".to_owned()], DEVICE_MODE, delivery);
-        let world = World::furnish(privacy.enter()?, &options)?;
+        let world = World::furnish(privacy.enter()?, &options, None)?;
         // As the command of a world is, which executes a program.
         processes::allow_inspection().map_err(failed("being a client"))?;
         let answered = BinderClient::open(Path::new("/dev/binder"))

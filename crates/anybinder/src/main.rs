@@ -19,6 +19,7 @@ mod links;
 mod list_hook;
 mod log;
 mod man;
+mod metrics;
 mod mount;
 mod mounts;
 mod oci;

@@ -17,6 +17,7 @@ use crate::failure::{Failure, failed};
 use crate::limits_file::LimitsFile;
 use crate::links::{self, Links};
 use crate::log;
+use crate::metrics;
 use crate::mounts::{self, MountState};
 use crate::servicemanager;
 
@@ -42,6 +43,7 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
     if let Some(limits) = &limits {
         driver_options.limits = limits.read()?;
     }
+    let metrics = metrics::listen(options.metrics.address)?;
     let place = place_at(&dir, options.replace)?;
     let (dev, devices) = (Path::new(links::DEV), &options.devices.names);
     let links = match (options.links, options.no_links) {
@@ -56,10 +58,17 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
         let manager = options.manager.clone();
         move || servicemanager::start_beside(&dir, &devices, &manager)
     };
+    let attend = {
+        let (own, metrics) = (own.clone(), metrics);
+        move |session: &MountedBinderfs| {
+            own.is_mounted_as(session);
+            metrics.map_or(Ok(()), |listener| metrics::serve_driver(listener, session))
+        }
+    };
     let served = if options.foreground {
-        serve_here(own, place, &driver_options, beside)
+        serve_here(own, place, &driver_options, attend, beside)
     } else {
-        serve_in_background(own, place, &driver_options, beside)
+        serve_in_background(own, place, &driver_options, attend, beside)
     };
     if served.is_err() {
         links.remove();
@@ -72,11 +81,14 @@ fn serve_here(
     own: OwnMount,
     place: MountPoint,
     options: &Options,
+    attend: impl FnOnce(&MountedBinderfs) -> Result<(), Failure>,
     beside: impl FnOnce() -> Result<(), Failure> + Send + 'static,
 ) -> Result<(), Failure> {
     own.clone().unmount_on_signals()?;
     let session = driver::mount(&own.dir, place, options)?;
-    own.is_mounted_as(&session);
+    attend(&session).inspect_err(|_| {
+        own.unmount();
+    })?;
     // What is beside opens a device, and is answered below.
     let unmounted = own.clone();
     let start = move || match beside() {
@@ -99,6 +111,7 @@ fn serve_in_background(
     own: OwnMount,
     place: MountPoint,
     options: &Options,
+    attend: impl FnOnce(&MountedBinderfs) -> Result<(), Failure>,
     beside: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let detach = || {
@@ -108,10 +121,6 @@ fn serve_in_background(
         )?;
         std::env::set_current_dir("/").map_err(failed("changing to /"))?;
         own.clone().unmount_on_signals()
-    };
-    let attend = |session: &MountedBinderfs| {
-        own.is_mounted_as(session);
-        Ok(())
     };
     let conclude = || own.links.remove();
     let driver = driver::start(&own.dir, place, options, detach, attend, conclude)?;

@@ -8,6 +8,7 @@ use binder_os::private_dev::{self, BINDERFS_DIR};
 
 use crate::cli::{self, RunOptions, WorldOptions};
 use crate::failure::Failure;
+use crate::metrics;
 use crate::preload::RingEnvironment;
 use crate::procview::{self, Freshness, Shown};
 use crate::servicemanager;
@@ -32,7 +33,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         Shown::Below(std::process::id()).serve_apart(freshness)
     });
     let view = view.transpose()?;
-    let world = World::furnish(namespaces, &options_of_world.driver_options())?;
+    let metrics = metrics::listen(options_of_world.metrics.address)?;
+    let world = World::furnish(namespaces, &options_of_world.driver_options(), metrics)?;
     let ring = options_of_world.ring();
     if let Err(failure) = options_of_world.complete() {
         world.close();

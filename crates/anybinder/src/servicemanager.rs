@@ -17,6 +17,7 @@ use crate::demo::this_program;
 use crate::driver;
 use crate::failure::{Failure, failed};
 use crate::log;
+use crate::metrics;
 
 /// How often a manager in the background looks whether its device is still the one of its path.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -26,15 +27,20 @@ pub(crate) fn run(options: &ServicemanagerOptions, verbose: u8) -> Result<ExitCo
         return Err(cluster::become_manager(options, &options.cluster, verbose));
     }
     let manager_options = manager_options(options)?;
+    let metrics = metrics::listen(options.metrics)?;
     let claim = || {
         log::write_in_background()?;
         let server = ManagerServer::claim(&options.device, manager_options);
-        server.map_err(|error| {
+        let server = server.map_err(|error| {
             Failure::new("becoming the service manager", error).advise(
                 "`anybinder ps` shows who uses the device; a context has one manager, and \
                  EBUSY says that there is one",
             )
-        })
+        })?;
+        if let Some(listener) = metrics {
+            metrics::serve_manager(listener, &server)?;
+        }
+        Ok(server)
     };
     if options.background {
         let detach = || {
@@ -72,6 +78,9 @@ pub(crate) fn start_beside(
     let mut command = Command::new(this_program()?);
     command.arg("servicemanager").arg("--background").arg(dir.join(device));
     command.arg(format!("--dialect={}", arguments.manager_dialect));
+    if let Some(address) = arguments.manager_metrics {
+        command.arg(format!("--metrics={address}"));
+    }
     if arguments.manager_allow_all {
         command.arg("--allow-all");
     }

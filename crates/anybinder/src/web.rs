@@ -49,10 +49,9 @@ pub(crate) fn run(options: &WebOptions) -> Result<ExitCode, Failure> {
 }
 
 fn serve(server: Server, listener: TcpListener) {
-    if let Err(failure) = server.run(listener) {
-        failure.print();
-        std::process::exit(1);
-    }
+    let Err(failure) = server.run(listener);
+    failure.print();
+    std::process::exit(1);
 }
 
 fn warn_of_network(address: SocketAddr) {

@@ -19,6 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use binder_fuse::{MountedBinderfs, Options, Supervisor};
+use binder_http::MetricsListener;
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
@@ -29,6 +30,7 @@ use crate::driver::{self, MountPoint};
 use crate::failure::{Failure, failed};
 use crate::granted_users;
 use crate::log;
+use crate::metrics;
 use crate::procview::ServedView;
 
 /// A world whose driver answers.
@@ -112,7 +114,7 @@ impl World {
     ///
     /// [`Failure`] of the last way tried; the process may be in namespaces of its own then.
     pub(crate) fn enter(options: &Options) -> Result<Self, Failure> {
-        Self::furnish(Self::privacy()?, options)
+        Self::furnish(Self::privacy()?, options, None)
     }
 
     /// Moves this process into private namespaces.
@@ -131,10 +133,12 @@ impl World {
         Privacy::Mount.enter().or_else(|_| Privacy::UserAndMount.enter_with(users))
     }
 
-    /// Starts a driver in the namespaces that this process has entered.
+    /// Starts a driver in the namespaces that this process has entered. If there is a listener for them, it serves its
+    /// figures.
     pub(crate) fn furnish(
         namespaces: PrivateNamespaces,
         options: &Options,
+        metrics: Option<MetricsListener>,
     ) -> Result<Self, Failure> {
         // A parent may have chosen to ignore the end of its children, which we inherit.
         signals::reset(Signal::CHILD).map_err(failed("resetting SIGCHLD"))?;
@@ -159,7 +163,12 @@ impl World {
             watch(watched, namespaces, this)
         };
         let place = Path::new(BINDERFS_DIR);
-        let attend = |session: &MountedBinderfs| supervise(supervisors, session, options, || {});
+        let attend = |session: &MountedBinderfs| {
+            if let Some(listener) = metrics {
+                metrics::serve_driver(listener, session)?;
+            }
+            supervise(supervisors, session, options, || {})
+        };
         let driver = driver::start(place, MountPoint::Free, options, prepare, attend, || {})?;
         let supervision = supervision.take().expect("only the driver has taken its own");
         Ok(Self { namespaces, driver, lifeline: lifeline.take(), supervision, signals })

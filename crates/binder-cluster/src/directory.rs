@@ -53,6 +53,18 @@ impl Directory {
         self.instances.range((from, Bound::Unbounded)).map(|(_, it)| it)
     }
 
+    /// How many instances there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.instances.is_empty()
+    }
+
     /// The instance of a key.
     #[must_use]
     pub fn get(&self, key: &ServiceKey) -> Option<&Instance> {

@@ -24,4 +24,4 @@ pub use event::{
 };
 pub use fence::Fence;
 pub use keys::{AddressError, Claim, ClaimError, MachineAddress, Ownership, ServiceKey};
-pub use member::{ClusterMember, MemberOptions};
+pub use member::{ClusterMember, MemberOptions, MemberStatus};

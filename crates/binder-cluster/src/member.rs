@@ -1,5 +1,7 @@
 //! What one machine knows and wants of the store.
 
+mod status;
+
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,6 +15,8 @@ use crate::fence::Fence;
 use crate::keys::{MachineAddress, Ownership, ServiceKey};
 
 use alloc::sync::Arc;
+
+pub use status::MemberStatus;
 
 /// How long a request may take before it counts as failed.
 const REQUEST_TIME: Duration = Duration::from_secs(2);
@@ -50,6 +54,10 @@ pub struct ClusterMember {
     revision: i64,
     last_request: u64,
     effects: VecDeque<ClusterEffect>,
+    /// Since when what is heard may be old; `None` while changes are told.
+    stale_since: Option<Duration>,
+    /// How often a lease has ended before this machine wanted that.
+    lost_leases: u64,
 }
 
 /// The lease of all keys of this machine.
@@ -140,6 +148,8 @@ impl ClusterMember {
             revision: 0,
             last_request: 0,
             effects: VecDeque::new(),
+            stale_since: None,
+            lost_leases: 0,
         }
     }
 
@@ -231,6 +241,7 @@ impl ClusterMember {
             ClusterEvent::Failed { request } => self.failed(now, request),
         }
         self.go_on(now);
+        self.stale_since = self.is_stale().then(|| self.stale_since.unwrap_or(now));
     }
 
     fn next_request(&mut self) -> RequestId {
@@ -337,6 +348,7 @@ impl ClusterMember {
         if let LeaseState::Held { renewal: Some((asked, _)), .. } = self.lease
             && asked == request
         {
+            self.lost_leases += 1;
             self.lose_lease(now);
         }
     }
@@ -345,6 +357,7 @@ impl ClusterMember {
         if let LeaseState::Held { until, lease, .. } = self.lease
             && now >= until
         {
+            self.lost_leases += 1;
             self.lose_lease(now);
             // Others need not wait until the store's clock has come as far.
             self.effects.push_back(ClusterEffect::Revoke { lease });
@@ -441,7 +454,10 @@ impl ClusterMember {
             }
             // Once the directory knows that the owner is gone, the next claim is made.
             ClaimOutcome::Taken(..) => self.retry_writes_at = Some(now + RETRY_TIME),
-            ClaimOutcome::NoLease => self.lose_lease(now),
+            ClaimOutcome::NoLease => {
+                self.lost_leases += 1;
+                self.lose_lease(now);
+            }
         }
         self.settle(&write.name);
     }
@@ -564,7 +580,8 @@ impl ClusterMember {
     fn watch(&mut self) {
         let request = self.next_request();
         self.sync = SyncState::Watching { request };
-        self.effects.push_back(ClusterEffect::Watch { request, from: self.revision + 1 });
+        self.effects
+            .push_back(ClusterEffect::Watch { request, from: self.revision.saturating_add(1) });
     }
 
     fn listed(&mut self, request: RequestId, revision: i64, keys: Vec<StoredKey>) {

@@ -61,9 +61,11 @@ mod warnings;
 mod wire;
 
 pub use binder_core::{Inheritance, Limits, Resource};
+pub use binder_report::{DeviceFigures, LockUsage};
 pub use mapping::Route;
 pub use memory::default_limits;
 pub use options::{BufferRoute, DEVICES_MAX, DeviceSpec, NAME_MAX_BYTES, Options, Scheduling};
 pub use pids::Pids;
+pub use report::{DriverFigures, FiguresReader};
 pub use session::{LimitsControl, MountError, MountedBinderfs, ServeError};
 pub use supervisor::Supervisor;

@@ -1,12 +1,44 @@
 //! What the files of `binder_logs/` are made of: all tables, slice by slice, and the last sends and events. Devices
 //! are asked one after the other.
 
+use std::sync::{Arc, Weak};
+
 use binder_core::{Context, LogEntry, ProcessKey, Snapshot, SnapshotCursor, SnapshotItem};
-use binder_report::{Doors, Interfaces, LockUsage};
+use binder_report::records::{MemoryRecord, Share};
+use binder_report::{DeviceFigures, Doors, Interfaces, LockUsage};
 
 use crate::device::{DeviceId, DeviceState};
 use crate::logs::ShortLog;
 use crate::session::SessionShared;
+
+/// By which a binderfs that is served is told in numbers.
+#[derive(Clone)]
+pub struct FiguresReader {
+    session: Weak<SessionShared>,
+}
+
+impl FiguresReader {
+    pub(crate) fn new(session: &Arc<SessionShared>) -> Self {
+        Self { session: Arc::downgrade(session) }
+    }
+
+    /// The figures of this moment, device by device; each waits for its turn as clients do. `None` when the binderfs is
+    /// gone, or a bug was met.
+    pub fn read(&self) -> Option<DriverFigures> {
+        self.session.upgrade()?.figures()
+    }
+}
+
+/// A mount in numbers.
+#[derive(Clone, Debug)]
+pub struct DriverFigures {
+    /// Each device, and last those that are gone.
+    pub devices: Vec<DeviceFigures>,
+    /// The memory of receive buffers.
+    pub memory: MemoryRecord,
+    /// What the daemon spends for each user.
+    pub shares: Vec<Share>,
+}
 
 /// How far the tables of all devices are taken down.
 #[derive(Debug)]

@@ -51,6 +51,7 @@ use crate::pressure::PressureThread;
 use crate::priorities::Priorities;
 use crate::process_handles::ProcessHandles;
 use crate::readers::{self, Readers};
+use crate::report::FiguresReader;
 use crate::ring::Rings;
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::served::Served;
@@ -348,6 +349,11 @@ impl MountedBinderfs {
     /// By which the limits of clients are changed while they are served.
     pub fn limits(&self) -> LimitsControl {
         LimitsControl { session: Arc::downgrade(&self.shared) }
+    }
+
+    /// By which it is told in numbers while it is served, with statistics or without.
+    pub fn figures(&self) -> FiguresReader {
+        FiguresReader::new(&self.shared)
     }
 
     /// Answers requests until the file system is unmounted.

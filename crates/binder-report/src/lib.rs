@@ -2,7 +2,8 @@
 //!
 //! Snapshots of the core go in; out come the formats of binderfs's logs ([`state`](state()),
 //! [`stats`](stats()), [`transaction_log`]), which parsers of Android read, and [`records`], which
-//! tools read: one JSON object per line. Nothing here looks at the system.
+//! tools read: one JSON object per line; and [`DeviceFigures`], a few numbers for each device. Nothing here looks at the
+//! system.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -10,6 +11,7 @@
 extern crate alloc;
 
 mod door;
+mod figures;
 mod interface;
 mod log;
 mod pointers;
@@ -21,6 +23,7 @@ mod waits;
 use alloc::string::String;
 
 pub use door::{Door, Doors};
+pub use figures::{DeviceFigures, device_figures};
 pub use interface::{Interfaces, Peek, interface_of_data};
 pub use log::{DeviceEntry, newest_entries, transaction_log};
 pub use pointers::Pointers;

@@ -107,6 +107,7 @@ fn the_logs_of_a_busy_device() {
         records::MemoryRecord { present_bytes: 8192, used_bytes: 4096, limit_bytes: 1 << 20 };
     assert_golden("stats.json", &records::to_lines(records::stats_records(&device, &[], memory)));
     assert_golden("state.json", &records::to_lines(records::state_records(&device)));
+    assert_golden("figures", &format!("{:#?}\n", binder_report::device_figures(&device)));
     let event = records::EventRecord::new(1, 2, "binder", &core.poll_report().unwrap());
     let line = records::to_lines([&event]);
     assert_golden("event.json", &line);

@@ -94,6 +94,12 @@ impl Declarations {
         self.0.get(name)
     }
 
+    /// How many services are declared.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether nothing is declared.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -12,6 +12,7 @@
 mod access;
 mod declarations;
 mod dialects;
+mod figures;
 mod manager;
 mod registry;
 mod remote;

@@ -11,8 +11,10 @@ use binder::binder_impl::{
 use binder::service_manager::{Dialect, Method};
 use binder::transport::TokenForm;
 use binder::{DeathRecipient, ExceptionCode, IBinder as _, SpIBinder, StatusCode};
+use binder_http::MetricFamilies;
 
 use crate::dialects::Dialects;
+use crate::figures::{self, RequestCounts, RequestGroup};
 use crate::registry::{ObjectTable, RegistryEffect, ServiceRegistry};
 use crate::remote::RemoteNames;
 use crate::request::{
@@ -42,6 +44,7 @@ pub struct Manager {
     dialects: Dialects,
     objects: KnownObjects,
     remote: Option<Arc<dyn RemoteNames>>,
+    counts: RequestCounts,
 }
 
 /// Whether a service that is not registered may be brought from another machine.
@@ -97,7 +100,8 @@ impl Manager {
             note_death,
         };
         let registry = ServiceRegistry::new(policy, declarations);
-        Self { registry, dialects: Dialects::new(dialect), objects, remote: None }
+        let (dialects, counts) = (Dialects::new(dialect), RequestCounts::default());
+        Self { registry, dialects, objects, remote: None, counts }
     }
 
     /// Tells names of this machine to others, and finds theirs by them.
@@ -161,7 +165,9 @@ impl Manager {
         caller: &CallingContext,
         request: ManagerRequest<SpIBinder>,
     ) -> Result<ManagerAnswer<SpIBinder>, Denial> {
+        let kind = RequestGroup::of(&request);
         let answer = self.handle(caller, request);
+        self.counts.note(kind, &answer);
         self.settle();
         answer
     }
@@ -200,6 +206,11 @@ impl Manager {
         self.registry.describe(caller)
     }
 
+    /// Says how much there is of everything, and how often it was asked, for programs.
+    pub fn write_figures(&self, families: &mut MetricFamilies) {
+        figures::write(self.registry.counts(), &self.counts, self.remote_count(), families);
+    }
+
     /// How many objects of other processes it holds.
     #[must_use]
     pub fn remote_count(&self) -> usize {
@@ -218,11 +229,13 @@ impl Manager {
         let has_union = dialect.answers_with_union(method);
         let answer = match wire::read_request(method, has_union, data) {
             Ok(request) => {
+                let kind = RequestGroup::of(&request);
                 let wanted = self.wanted(caller, &request, elsewhere);
                 let answer = self.handle(caller, request);
                 if let (Some(name), true) = (wanted, is_nothing(&answer)) {
                     return Ok(TransactOutcome::Missing(name));
                 }
+                self.counts.note(kind, &answer);
                 if answer.is_ok() {
                     self.learn(caller.pid, code, method);
                 }
@@ -309,11 +322,13 @@ impl Manager {
         elsewhere: Elsewhere,
     ) -> Result<TransactOutcome, StatusCode> {
         let (request, index) = by_hand::read_request(code, data)?;
+        let kind = RequestGroup::of(&request);
         let wanted = self.wanted(caller, &request, elsewhere);
         let answer = self.handle(caller, request);
         if let (Some(name), true) = (wanted, is_nothing(&answer)) {
             return Ok(TransactOutcome::Missing(name));
         }
+        self.counts.note(kind, &answer);
         match answer {
             Ok(answer) => by_hand::write_answer(&answer, index, reply),
             Err(_) => Err(StatusCode::PERMISSION_DENIED),

@@ -7,6 +7,7 @@ use binder::service_manager::ServiceDebugInfo;
 
 use crate::access::{AccessAction, AccessPolicy};
 use crate::declarations::Declarations;
+use crate::figures::RegistryCounts;
 use crate::request::{
     CallingContext, Denial, FoundService, ManagerAnswer, ManagerRequest, ObjectId,
 };
@@ -104,6 +105,8 @@ pub struct ServiceRegistry {
     /// Processes that stand for services of other machines: what these may have here was decided before they began.
     importers: BTreeSet<i32>,
     effects: VecDeque<RegistryEffect>,
+    /// How often who may not find a service was told that there is none.
+    hidden_finds: u64,
 }
 
 #[derive(Debug)]
@@ -139,6 +142,7 @@ impl ServiceRegistry {
             entries: BTreeMap::new(),
             importers: BTreeSet::new(),
             effects: VecDeque::new(),
+            hidden_finds: 0,
         }
     }
 
@@ -311,11 +315,25 @@ impl ServiceRegistry {
             let CallingContext { pid, uid, .. } = service.owner;
             text.push_str(&format!("  {name}: process {pid} of user {uid}\n"));
         }
+        let counts = self.counts();
+        text.push_str(&format!("{} listeners for registrations\n", counts.listeners));
+        text.push_str(&format!("{} listeners for clients\n", counts.client_listeners));
+        Ok(text)
+    }
+
+    /// How much there is of everything.
+    pub(crate) fn counts(&self) -> RegistryCounts {
         let count =
             |map: &BTreeMap<String, Vec<Listener>>| map.values().map(Vec::len).sum::<usize>();
-        text.push_str(&format!("{} listeners for registrations\n", count(&self.listeners)));
-        text.push_str(&format!("{} listeners for clients\n", count(&self.client_listeners)));
-        Ok(text)
+        let remote_services = self.services.values().filter(|it| it.is_import).count();
+        RegistryCounts {
+            local_services: self.services.len() - remote_services,
+            remote_services,
+            listeners: count(&self.listeners),
+            client_listeners: count(&self.client_listeners),
+            declarations: self.declarations.len(),
+            hidden_finds: self.hidden_finds,
+        }
     }
 
     fn find(
@@ -348,6 +366,7 @@ impl ServiceRegistry {
     ) -> Option<(ObjectId, bool)> {
         if !self.permits(caller, AccessAction::Find, name) {
             tracing::info!(name, pid = caller.pid, uid = caller.uid, "may not find a service");
+            self.hidden_finds += 1;
             return None;
         }
         let service = self.services.get(name)?;

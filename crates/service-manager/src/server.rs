@@ -16,6 +16,7 @@ use binder::binder_impl::{
 use binder::transport::LocalObject;
 use binder::transport::driver::{DeviceError, DeviceOptions, DriverDevice};
 use binder::{SpIBinder, StatusCode, ThreadState};
+use binder_http::MetricFamilies;
 
 use crate::manager::{ClientCounter, DESCRIPTOR, Elsewhere, Manager, TransactOutcome};
 use crate::registry::ServiceRegistry;
@@ -115,6 +116,11 @@ impl ManagerServer {
     #[must_use]
     pub fn service_count(&self) -> usize {
         self.shared.with_manager(|manager| manager.remote_count())
+    }
+
+    /// Writes how much there is of everything, and how often the manager was asked.
+    pub fn write_figures(&self, families: &mut MetricFamilies) {
+        self.shared.with_manager(|manager| manager.write_figures(families));
     }
 
     /// Tells names of this machine to others, and finds theirs by them. To be called before it serves.

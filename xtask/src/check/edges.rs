@@ -67,11 +67,12 @@ const RULES: &[Rule] = &[
     rule("libbinder", &["parcel", "pidns", "binder-uapi", "binder-rpc", "binder-os"], Purity::Free),
     rule("binder-aidl", &[], Purity::Pure),
     rule("binder-build", &["binder-aidl"], Purity::Free),
-    rule("service-manager", &["libbinder"], Purity::Free),
+    rule("binder-http", &[], Purity::Free),
+    rule("service-manager", &["binder-http", "libbinder"], Purity::Free),
     rule("binder-cluster", &[], Purity::Pure),
     rule(
         "anybinder-cluster",
-        &["binder-cluster", "binder-os", "libbinder", "service-manager"],
+        &["binder-cluster", "binder-http", "binder-os", "libbinder", "service-manager"],
         Purity::Free,
     ),
     rule("procview", &["pidns", "binder-os", "fuse-wire"], Purity::Free),
@@ -80,6 +81,7 @@ const RULES: &[Rule] = &[
         &[
             "binder-bench",
             "binder-fuse",
+            "binder-http",
             "binder-report",
             "binder-trace",
             "binder-os",

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{self, Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 
 use binder::binder_impl::{
     Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel, Remotable,
@@ -82,6 +82,62 @@ pub(crate) fn new_word(word: &str) -> SpIBinder {
     Binder::new(Word { word: word.to_owned(), told: AtomicI32::new(0) }).as_binder()
 }
 
+/// An object that keeps who calls it until it is opened.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<(Mutex<GateState>, Condvar)>);
+
+#[derive(Default)]
+struct GateState {
+    has_caller: bool,
+    is_open: bool,
+}
+
+impl Gate {
+    pub(crate) fn object(&self) -> SpIBinder {
+        Binder::new(self.clone()).as_binder()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut GateState)) {
+        change(&mut self.0.0.lock().unwrap());
+        self.0.1.notify_all();
+    }
+
+    fn wait_until(&self, fact: impl Fn(&GateState) -> bool) {
+        let state = self.0.0.lock().unwrap();
+        let waited = self.0.1.wait_timeout_while(state, HANG_TIMEOUT, |state| !fact(state));
+        assert!(!waited.unwrap().1.timed_out());
+    }
+
+    pub(crate) fn wait_for_caller(&self) {
+        self.wait_until(|state| state.has_caller);
+    }
+
+    pub(crate) fn open(&self) {
+        self.change(|state| state.is_open = true);
+    }
+}
+
+impl Remotable for Gate {
+    fn get_descriptor() -> &'static str {
+        "test.IWord"
+    }
+
+    fn on_transact(
+        &self,
+        _: TransactionCode,
+        _: &BorrowedParcel<'_>,
+        reply: &mut BorrowedParcel<'_>,
+    ) -> Result<(), StatusCode> {
+        self.change(|state| state.has_caller = true);
+        self.wait_until(|state| state.is_open);
+        reply.write("open")
+    }
+
+    fn on_dump(&self, _: &mut dyn Write, _: &[&std::ffi::CStr]) -> Result<(), StatusCode> {
+        Ok(())
+    }
+}
+
 /// A process that serves a word at a device.
 pub(crate) struct Service(Child);
 
@@ -138,6 +194,11 @@ pub(crate) fn count_of(object: &SpIBinder) -> i32 {
 /// What a service hears from an object of ours.
 pub(crate) fn call_back(object: &SpIBinder, callback: &SpIBinder) -> Result<String, StatusCode> {
     call(object, CALL_BACK, |data| data.write(callback))?.read()
+}
+
+/// Calls a method that there is not.
+pub(crate) fn send_unknown(object: &SpIBinder) -> Result<(), StatusCode> {
+    call(object, COUNT + 1, |_| Ok(())).map(drop)
 }
 
 /// Sends a descriptor.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -30,6 +31,10 @@ pub(crate) fn free_port(address: Ipv4Addr) -> u16 {
 /// The members, each at an address of its own.
 pub(crate) struct Etcd {
     members: Vec<EtcdMember>,
+    /// Of its certificate, if it speaks TLS, and wants one of its clients.
+    credentials: Option<PathBuf>,
+    /// Who `etcdctl` is, once it has to say.
+    control_user: Option<&'static str>,
     _dir: TempDir,
 }
 
@@ -40,6 +45,16 @@ struct EtcdMember {
 
 impl Etcd {
     pub(crate) fn start(members: u8) -> Self {
+        Self::start_with(members, None)
+    }
+
+    /// One member that speaks TLS with the certificate in a directory, and wants one of the same issuer.
+    pub(crate) fn start_with_tls(credentials: &Path) -> Self {
+        Self::start_with(1, Some(credentials))
+    }
+
+    fn start_with(members: u8, credentials: Option<&Path>) -> Self {
+        let scheme = if credentials.is_some() { "https" } else { "http" };
         // In memory where there is such a place: it writes each change to the disk.
         let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let addresses: Vec<_> = (1..=members)
@@ -54,9 +69,15 @@ impl Etcd {
             .map(|(number, (_, peer))| format!("m{number}=http://{peer}"))
             .collect();
         let start = |(number, (client, peer)): (usize, &(SocketAddr, SocketAddr))| {
-            let (client, peer) = (format!("http://{client}"), format!("http://{peer}"));
+            let (client, peer) = (format!("{scheme}://{client}"), format!("http://{peer}"));
             let log = File::create(dir.path().join(format!("m{number}.log"))).unwrap();
-            Command::new("etcd")
+            let mut command = Command::new("etcd");
+            if let Some(dir) = credentials {
+                command.arg("--client-cert-auth").arg("--cert-file").arg(dir.join("cert.pem"));
+                command.arg("--key-file").arg(dir.join("key.pem"));
+                command.arg("--trusted-ca-file").arg(dir.join("ca.pem"));
+            }
+            command
                 .args(["--name", &format!("m{number}")])
                 .arg("--data-dir")
                 .arg(dir.path().join(format!("m{number}")))
@@ -73,7 +94,12 @@ impl Etcd {
             .iter()
             .enumerate()
             .map(|member| EtcdMember { client: member.1.0, child: start(member) });
-        let this = Self { members: members.collect(), _dir: dir };
+        let this = Self {
+            members: members.collect(),
+            credentials: credentials.map(Path::to_owned),
+            control_user: None,
+            _dir: dir,
+        };
         wait_until(|| this.members.iter().all(|member| TcpStream::connect(member.client).is_ok()));
         this
     }
@@ -85,7 +111,27 @@ impl Etcd {
 
     /// What managers are told.
     pub(crate) fn url(&self) -> String {
-        url_of(&self.addresses())
+        match self.credentials {
+            None => url_of(&self.addresses()),
+            Some(_) => format!("etcds://localhost:{}", self.members[0].client.port()),
+        }
+    }
+
+    /// Has it know nobody but two users: `root`, who is asked by `etcdctl`, and `machine`, who may change our keys.
+    pub(crate) fn want_users(&mut self, password: &str) {
+        let machine = format!("machine:{password}");
+        for words in [
+            "user add root:of-root",
+            "user grant-role root root",
+            "role add names",
+            "role grant-permission --prefix=true names readwrite /anybinder/",
+            &format!("user add {machine}"),
+            "user grant-role machine names",
+            "auth enable",
+        ] {
+            self.control(&words.split(' ').collect::<Vec<_>>());
+        }
+        self.control_user = Some("root:of-root");
     }
 
     pub(crate) fn kill_member(&mut self, number: usize) {
@@ -106,12 +152,19 @@ impl Etcd {
     /// Runs `etcdctl`.
     pub(crate) fn control(&self, arguments: &[&str]) -> String {
         let endpoints: Vec<_> = self.addresses().iter().map(ToString::to_string).collect();
-        let output = Command::new("etcdctl")
-            .args(["--endpoints", &endpoints.join(",")])
-            .args(arguments)
-            .env("ETCDCTL_API", "3")
-            .output()
-            .unwrap();
+        let mut command = Command::new("etcdctl");
+        if let Some(dir) = &self.credentials {
+            command.args([
+                "--endpoints",
+                &format!("https://localhost:{}", self.members[0].client.port()),
+            ]);
+            command.arg("--cacert").arg(dir.join("ca.pem"));
+            command.arg("--cert").arg(dir.join("cert.pem")).arg("--key").arg(dir.join("key.pem"));
+        } else {
+            command.args(["--endpoints", &endpoints.join(",")]);
+        }
+        command.args(self.control_user.iter().flat_map(|user| ["--user", user]));
+        let output = command.args(arguments).env("ETCDCTL_API", "3").output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     }

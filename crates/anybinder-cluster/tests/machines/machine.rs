@@ -1,5 +1,6 @@
 //! A machine: a device, a manager, a certificate.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +11,7 @@ use binder::binder_impl::{FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel};
 use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
 use binder::transport::rpc::{RpcSession, TlsCredentials};
-use binder_testkit::{HANG_TIMEOUT, wait_until};
+use binder_testkit::{HANG_TIMEOUT, scrape, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use service_manager::{LIST_INSTANCES_TRANSACTION, ServiceInstance};
 use tempfile::TempDir;
@@ -40,21 +41,39 @@ impl Place {
         (0..MACHINES).map(move |machine| format!("s{number}m{machine}"))
     }
 
+    /// A directory with a certificate of the issuer whom all machines believe.
+    pub(crate) fn credentials(&self, name: &str) -> PathBuf {
+        let dir = self.dir.path().join(name);
+        fs::create_dir_all(&dir).unwrap();
+        self.authority.write(name, &dir);
+        dir
+    }
+
     /// A machine with a manager that serves.
     pub(crate) fn machine(&self, number: usize, options: &MachineOptions) -> Machine {
+        let mut machine = self.machine_without_manager(number, options);
+        machine.start_manager();
+        machine
+    }
+
+    /// A machine.
+    pub(crate) fn machine_without_manager(
+        &self,
+        number: usize,
+        options: &MachineOptions,
+    ) -> Machine {
         let name = Self::device_names(self.number).nth(number).unwrap();
         let dir = self.dir.path().join(&name);
         fs::create_dir_all(&dir).unwrap();
         self.authority.write(&format!("m{number}"), &dir);
-        let mut machine = Machine {
+        Machine {
             device: PathBuf::from("/dev").join(name),
             dir,
             port: free_port([127, 0, 0, 1].into()),
+            metrics_port: free_port([127, 0, 0, 1].into()),
             options: options.clone(),
             manager: None,
-        };
-        machine.start_manager();
-        machine
+        }
     }
 }
 
@@ -65,11 +84,13 @@ pub(crate) struct MachineOptions {
     pub(crate) cluster: String,
     pub(crate) policy: &'static str,
     pub(crate) declared: &'static str,
+    /// What it says to etcd.
+    pub(crate) store: Vec<OsString>,
 }
 
 impl MachineOptions {
     pub(crate) fn new(cluster: String) -> Self {
-        Self { cluster, policy: "allow * *\nallow * machine=*\n", declared: "" }
+        Self { cluster, policy: "allow * *\nallow * machine=*\n", declared: "", store: Vec::new() }
     }
 }
 
@@ -77,12 +98,26 @@ pub(crate) struct Machine {
     device: PathBuf,
     dir: PathBuf,
     port: u16,
+    metrics_port: u16,
     options: MachineOptions,
     manager: Option<Child>,
 }
 
 impl Machine {
     pub(crate) fn start_manager(&mut self) {
+        self.spawn_manager();
+        let device = self.open();
+        wait_until(|| ServiceManager::of(&device).is_ok());
+    }
+
+    /// Starts a manager that gives up; waits until it has.
+    pub(crate) fn fail_to_start_manager(&mut self) {
+        self.spawn_manager();
+        let status = self.manager.take().unwrap().wait().unwrap();
+        assert_eq!(status.code(), Some(1));
+    }
+
+    fn spawn_manager(&mut self) {
         let file = |name: &str, text: &str| {
             let path = self.dir.join(name);
             fs::write(&path, text).unwrap();
@@ -90,9 +125,11 @@ impl Machine {
         };
         let child = Command::new(env!("CARGO_BIN_EXE_anybinder-cluster"))
             .arg("serve")
+            .args(&self.options.store)
             .args(["--cluster", &self.options.cluster])
             .args(["--advertise", &self.address()])
             .args(["--listen", "127.0.0.1"])
+            .args(["--metrics", &self.metrics_port.to_string()])
             .args(["--lease", &LEASE.as_secs().to_string()])
             .arg("--certificate")
             .arg(self.dir.join("cert.pem"))
@@ -109,8 +146,6 @@ impl Machine {
             .spawn()
             .unwrap();
         self.manager = Some(child);
-        let device = self.open();
-        wait_until(|| ServiceManager::of(&device).is_ok());
     }
 
     pub(crate) fn address(&self) -> String {
@@ -145,6 +180,12 @@ impl Machine {
         let told = manager.submit_transact(LIST_INSTANCES_TRANSACTION, data, 0).unwrap();
         let count: i32 = told.read().unwrap();
         (0..count).map(|_| ServiceInstance::read(&told).unwrap()).collect()
+    }
+
+    /// A figure of this machine's manager; `None` if there is none of that name.
+    pub(crate) fn figure(&self, name: &str) -> Option<f64> {
+        let samples = scrape(([127, 0, 0, 1], self.metrics_port).into());
+        samples.get(name).copied()
     }
 
     /// Asks another machine's gateway for a service, past all managers.

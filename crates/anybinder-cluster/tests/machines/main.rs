@@ -6,6 +6,7 @@
 
 mod actor;
 mod authority;
+mod benches;
 mod etcd;
 mod machine;
 mod relay;
@@ -16,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Trial};
+
+use crate::benches::Effort;
 
 /// Set in the world.
 const IN_WORLD: &str = "ANYBINDER_TEST_CLUSTER";
@@ -39,13 +42,21 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    let benches = benches::ALL.iter().enumerate().map(|(number, (name, bench))| {
+        Trial::bench(*name, move |is_trial| {
+            let effort = if is_trial { Effort::Trial } else { Effort::Measurement };
+            bench(&machine::Place::new(scenarios::ALL.len() + number), effort);
+            Ok(None)
+        })
+    });
+    libtest_mimic::run(&arguments, trials.chain(benches).collect()).exit_code()
 }
 
 /// Runs this very program in a world with a device for each machine of each scenario.
 fn run_in_world() -> ExitCode {
-    let devices: Vec<_> =
-        (0..scenarios::ALL.len()).flat_map(machine::Place::device_names).collect();
+    let devices: Vec<_> = (0..scenarios::ALL.len() + benches::ALL.len())
+        .flat_map(machine::Place::device_names)
+        .collect();
     let status = Command::new(anybinder())
         .args(["run", "--devices", &devices.join(","), "--"])
         .arg(env::current_exe().unwrap())

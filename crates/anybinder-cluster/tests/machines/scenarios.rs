@@ -1,14 +1,19 @@
 //! What may happen to a cluster.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
 use std::thread;
 use std::time::Instant;
 
 use binder::StatusCode;
 use binder_testkit::wait_until;
 
-use crate::actor::{DeathWatch, call_back, count_of, new_word, send_file, word_of};
+use crate::actor::{
+    DeathWatch, Gate, Service, call_back, count_of, new_word, send_file, send_unknown, word_of,
+};
 use crate::etcd::{Etcd, url_of};
-use crate::machine::{LEASE, MachineOptions, Place};
+use crate::machine::{Client, LEASE, Machine, MachineOptions, Place};
 use crate::relay::Relay;
 
 /// A scenario, in a place of its own.
@@ -24,6 +29,10 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("what_was_found_stays_while_etcd_is_away_and_its_deaths_are_told_later", etcd_is_away),
     ("a_manager_that_ends_leaves_its_names_at_once", a_manager_that_ends_leaves),
     ("many_instances_take_turns", many_instances_take_turns),
+    ("the_first_instance_is_stayed_with_until_it_is_gone", the_first_is_stayed_with),
+    ("the_instance_with_fewest_calls_is_chosen", the_least_busy_is_chosen),
+    ("a_machine_tells_its_figures", a_machine_tells_its_figures),
+    ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
     ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
 ];
 
@@ -224,6 +233,150 @@ fn many_instances_take_turns(place: &Place) {
     wait_until(|| (0..4).all(|_| word_of(&found).as_deref() == Ok("second")));
     drop(machines);
     drop(death);
+}
+
+/// Two instances of a service that is declared as one of many, seen by a third machine.
+struct ManyInstances {
+    machines: [Machine; 3],
+    services: BTreeMap<&'static str, Service>,
+    client: Client,
+    _etcd: Etcd,
+}
+
+impl ManyInstances {
+    fn start(place: &Place, declared: &'static str) -> Self {
+        let etcd = Etcd::start(1);
+        let options = MachineOptions { declared, ..MachineOptions::new(etcd.url()) };
+        let machines = [0, 1, 2].map(|number| place.machine(number, &options));
+        let services = [("one", 1), ("two", 2)];
+        let services = services.map(|(word, at)| (word, machines[at].serve(NAME, word)));
+        wait_until(|| machines[0].instances().len() == 2);
+        let client = machines[0].client();
+        wait_until(|| client.check(NAME).is_some());
+        Self { machines, services: services.into(), client, _etcd: etcd }
+    }
+}
+
+fn the_first_is_stayed_with(place: &Place) {
+    let mut many = ManyInstances::start(place, "test.IWord/default instances=pick-first\n");
+    let found = many.client.check(NAME).unwrap();
+    let first = word_of(&found).unwrap();
+    for _ in 0..4 {
+        assert_eq!(word_of(&found).as_deref(), Ok(&*first));
+    }
+    many.services.remove(&*first).unwrap().kill();
+    wait_until(|| many.machines[0].instances().len() == 1);
+    let other = if first == "one" { "two" } else { "one" };
+    wait_until(|| word_of(&found).as_deref() == Ok(other));
+    for _ in 0..4 {
+        assert_eq!(word_of(&found).as_deref(), Ok(other));
+    }
+}
+
+fn the_least_busy_is_chosen(place: &Place) {
+    let many = ManyInstances::start(place, "test.IWord/default instances=least-busy\n");
+    let found = many.client.check(NAME).unwrap();
+    let mut told: Vec<_> = (0..4).map(|_| word_of(&found).unwrap()).collect();
+    told.sort();
+    assert_eq!(told, ["one", "one", "two", "two"], "of those that are alike, the next");
+    let gate = Gate::default();
+    let barred = gate.object();
+    thread::scope(|scope| {
+        let busy = scope.spawn(|| call_back(&found, &barred));
+        gate.wait_for_caller();
+        let free = word_of(&found).unwrap();
+        for _ in 0..4 {
+            assert_eq!(word_of(&found).as_deref(), Ok(&*free), "the other has a call under way");
+        }
+        gate.open();
+        assert_eq!(busy.join().unwrap().as_deref(), Ok("open"));
+    });
+    let mut told: Vec<_> = (0..2).map(|_| word_of(&found).unwrap()).collect();
+    told.sort();
+    assert_eq!(told, ["one", "two"]);
+}
+
+fn a_machine_tells_its_figures(place: &Place) {
+    let etcd = Etcd::start(1);
+    let relay = Relay::to(etcd.addresses()[0]);
+    let options = MachineOptions::new(etcd.url());
+    let cut_off = MachineOptions { cluster: url_of(&[relay.address()]), ..options.clone() };
+    let (here, there) = (place.machine(0, &cut_off), place.machine(1, &options));
+    let _service = there.serve(NAME, "there");
+    let client = here.client();
+    let found = client.find(NAME, "there");
+    let calls = |result: &str| {
+        let name = format!("anybinder_gateway_call_seconds_count{{result=\"{result}\"}}");
+        there.figure(&name).unwrap()
+    };
+    let (done, failed) = (calls("done"), calls("failed"));
+    for _ in 0..3 {
+        assert_eq!(word_of(&found).as_deref(), Ok("there"));
+    }
+    assert!(send_unknown(&found).is_err());
+    assert_eq!((calls("done"), calls("failed")), (done + 3.0, failed + 1.0));
+    for (machine, figure, value) in [
+        (&there, "anybinder_cluster_own_services{state=\"owned\"}", 1.0),
+        (&there, "anybinder_manager_services{origin=\"local\"}", 2.0),
+        (&there, "anybinder_gateway_sessions", 1.0),
+        (&there, "anybinder_cluster_stale_seconds", 0.0),
+        (&here, "anybinder_cluster_names{ownership=\"single\"}", 1.0),
+        (&here, "anybinder_manager_services{origin=\"remote\"}", 1.0),
+        (&here, "anybinder_cluster_importers{state=\"ready\"}", 1.0),
+        (&here, "anybinder_gateway_sessions", 0.0),
+        (&here, "anybinder_cluster_lost_leases_total", 0.0),
+    ] {
+        assert_eq!(machine.figure(figure), Some(value), "{figure}");
+    }
+    let generation = etcd.generation(NAME) as f64;
+    assert!(here.figure("anybinder_cluster_watch_revision").unwrap() >= generation);
+    let left = here.figure("anybinder_cluster_lease_left_seconds").unwrap();
+    assert!(left > 0.0 && left <= LEASE.as_secs_f64(), "{left}");
+    relay.cut();
+    wait_until(|| here.figure("anybinder_cluster_stale_seconds") > Some(0.0));
+    wait_until(|| here.figure("anybinder_cluster_lost_leases_total") == Some(1.0));
+    relay.heal();
+    wait_until(|| here.figure("anybinder_cluster_stale_seconds") == Some(0.0));
+}
+
+fn etcd_knows_machines(place: &Place) {
+    let of_etcd = place.credentials("etcd");
+    let mut etcd = Etcd::start_with_tls(&of_etcd);
+    etcd.want_users("right");
+    let file = |name: &str, text: &str| {
+        let path = of_etcd.join(name);
+        fs::write(&path, text).unwrap();
+        path.into_os_string()
+    };
+    let shown = place.credentials("shown");
+    let with_password = |password: OsString| {
+        let mut store: Vec<OsString> = Vec::new();
+        for (option, file) in
+            [("--etcd-ca", "ca.pem"), ("--etcd-certificate", "cert.pem"), ("--etcd-key", "key.pem")]
+        {
+            store.extend([option.into(), shown.join(file).into_os_string()]);
+        }
+        store.extend(["--etcd-user", "machine", "--etcd-password-file"].map(OsString::from));
+        store.push(password);
+        MachineOptions { store, ..MachineOptions::new(etcd.url()) }
+    };
+    let options = with_password(file("right", "right\nand more\n"));
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let service = there.serve(NAME, "there");
+    let found = here.client().find(NAME, "there");
+    let death = DeathWatch::of(&found);
+    service.kill();
+    death.wait();
+    let wrong = with_password(file("wrong", "wrong\n"));
+    place.machine_without_manager(2, &wrong).fail_to_start_manager();
+    // Without a certificate it is not even asked who it is; programs of this machine do not mind.
+    let mut unknown = options.clone();
+    unknown.store.drain(2..6);
+    let nobody = place.machine(2, &unknown);
+    let _own = nobody.serve("test.own", "own");
+    nobody.client().find("test.own", "own");
+    assert!(nobody.figure("anybinder_cluster_stale_seconds") > Some(0.0));
+    assert!(nobody.instances().is_empty());
 }
 
 fn rules_are_kept(place: &Place) {

@@ -1,8 +1,10 @@
 //! The options of service managers, and of the subcommands that ask one.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use binder_http::parse_metrics_address;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use service_manager::DialectChoice;
 
@@ -30,6 +32,11 @@ pub(crate) struct ManagerArguments {
     #[arg(long, requires = "manager", value_name = "FILE", value_hint = ValueHint::FilePath,
           hide_short_help = true)]
     pub(crate) manager_declared: Option<PathBuf>,
+
+    /// Serve the manager's figures over HTTP, as of `anybinder servicemanager --metrics`
+    #[arg(long, requires = "manager", value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address,
+          hide_short_help = true)]
+    pub(crate) manager_metrics: Option<SocketAddr>,
 
     /// Which release of Android its callers are of, as of `anybinder servicemanager --dialect`
     #[arg(
@@ -85,6 +92,11 @@ pub(crate) struct ServicemanagerOptions {
     #[arg(long, value_name = "RELEASE", default_value_t)]
     pub(crate) dialect: DialectChoice,
 
+    /// Serve figures over HTTP at /metrics, for Prometheus: at this port of the loopback interface, or at an address. Port
+    /// 0 is any that is free, and is told on stderr
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address)]
+    pub(crate) metrics: Option<SocketAddr>,
+
     /// Return once it serves, and serve in the background, until the device is gone
     #[arg(long, conflicts_with = "cluster")]
     pub(crate) background: bool,
@@ -98,9 +110,33 @@ pub(crate) struct ServicemanagerOptions {
 #[command(next_help_heading = "Names of many machines")]
 pub(crate) struct ClusterArguments {
     /// Share names with other machines by an etcd. What others may do, the policy says
-    #[arg(long, value_name = "etcd://HOST:PORT[,HOST:PORT ...][/PREFIX]",
+    #[arg(long, value_name = "etcd[s]://HOST:PORT[,HOST:PORT ...][/PREFIX]",
           requires_all = ["advertise", "certificate", "key", "ca"])]
     pub(crate) cluster: Option<String>,
+
+    /// The certificates of issuers whose etcd is believed (PEM), for etcds://
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cluster")]
+    pub(crate) etcd_ca: Option<PathBuf>,
+
+    /// The certificate that etcd is shown (PEM)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
+          requires_all = ["etcd_ca", "etcd_key"], hide_short_help = true)]
+    pub(crate) etcd_certificate: Option<PathBuf>,
+
+    /// The key of that certificate (PEM)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "etcd_certificate",
+          hide_short_help = true)]
+    pub(crate) etcd_key: Option<PathBuf>,
+
+    /// The user of etcd, if it wants to know one
+    #[arg(long, value_name = "NAME", requires_all = ["cluster", "etcd_password_file"],
+          hide_short_help = true)]
+    pub(crate) etcd_user: Option<String>,
+
+    /// A file with the user's password in its first line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "etcd_user",
+          hide_short_help = true)]
+    pub(crate) etcd_password_file: Option<PathBuf>,
 
     /// Where other machines find this one; its certificate is for the host
     #[arg(long, value_name = "tls://HOST:PORT", requires = "cluster")]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use axum::body::Bytes;
+use binder_http::axum::body::Bytes;
 use binder_report::records::StateRecord;
 use serde::Serialize;
 

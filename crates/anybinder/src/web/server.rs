@@ -4,22 +4,18 @@ use std::convert::Infallible;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread::Thread;
-use std::time::Duration;
 
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
-use axum::http::header::{
+use binder_http::axum::Router;
+use binder_http::axum::body::{Body, Bytes};
+use binder_http::axum::extract::{Request, State};
+use binder_http::axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{Method, StatusCode};
-use axum::response::{IntoResponse, Response};
+use binder_http::axum::http::{Method, StatusCode};
+use binder_http::axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use super::access::Access;
 use super::frame::Frame;
@@ -29,8 +25,6 @@ use crate::failure::{Failure, failed};
 const CONNECTIONS_MAX: usize = 64;
 /// Streams at a time, of which each has a connection.
 const STREAMS_MAX: usize = 16;
-/// A request whose head has not come by then is none.
-const HEAD_WITHIN: Duration = Duration::from_secs(5);
 
 const PAGE: &str = include_str!("../../../../web/dist/index.html");
 const SCRIPT: &str = include_str!("../../../../web/dist/page.js");
@@ -58,42 +52,10 @@ impl Server {
     }
 
     /// Serves all who come, in this thread.
-    pub(super) fn run(self, listener: TcpListener) -> Result<(), Failure> {
-        let tried = "serving the page";
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_io().enable_time().build().map_err(failed(tried))?;
-        listener.set_nonblocking(true).map_err(failed(tried))?;
-        runtime.block_on(async {
-            let listener = tokio::net::TcpListener::from_std(listener).map_err(failed(tried))?;
-            self.accept(listener).await;
-            Ok(())
-        })
-    }
-
-    async fn accept(self, listener: tokio::net::TcpListener) {
+    pub(super) fn run(self, listener: TcpListener) -> Result<Infallible, Failure> {
         let router = Router::new().fallback(answer).with_state(Arc::new(self));
-        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        // The semaphore is never closed.
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-            let connection = match listener.accept().await {
-                Ok((connection, _)) => connection,
-                Err(error) => {
-                    tracing::warn!(%error, "a connection was not accepted");
-                    tokio::time::sleep(HEAD_WITHIN).await;
-                    continue;
-                }
-            };
-            let service = TowerToHyperService::new(router.clone());
-            tokio::spawn(async move {
-                let mut http = http1::Builder::new();
-                http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).keep_alive(false);
-                let served = http.serve_connection(TokioIo::new(connection), service).await;
-                if let Err(error) = served {
-                    tracing::debug!(%error, "a connection has ended");
-                }
-                drop(place);
-            });
-        }
+        let served = binder_http::serve(listener, router, CONNECTIONS_MAX);
+        served.map_err(failed("serving the page"))
     }
 
     /// The frames to come, from the newest on.

@@ -18,6 +18,7 @@ use super::registry::{self, Registry, RegistryLock, WorldDir, WorldRecord};
 use crate::cli::WorldOptions;
 use crate::failure::{Failure, failed};
 use crate::log;
+use crate::metrics;
 use crate::procview::{self, Freshness, Shown};
 use crate::world::{self, SupervisionChoice, World};
 
@@ -179,7 +180,8 @@ fn furnish(
     });
     let view = view.transpose()?;
     let driver_options = options.driver_options();
-    let world = World::furnish(namespaces, &driver_options)?;
+    let metrics = metrics::listen(options.metrics.address)?;
+    let world = World::furnish(namespaces, &driver_options, metrics)?;
     let ring = options.ring();
     if let Err(failure) = options.complete() {
         world.close();

@@ -12,6 +12,7 @@ mod links;
 mod logs;
 mod manager;
 mod memory;
+mod metrics;
 mod mount;
 mod procview;
 mod run;

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod claims;
+pub mod corpus;
 mod model;
 mod props;
+mod status;
 mod store;

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use binder_core::{Errno, SnapshotBuilder};
 use binder_os::ThreadStatus;
-use binder_report::records::{self, MemoryRecord};
+use binder_report::records::{self, MemoryRecord, Share};
 use binder_report::{DeviceReport, Doors, Interfaces, LockUsage, Pointers};
 
 use super::SessionShared;
@@ -20,7 +20,7 @@ use super::logs::{LogRead, answer};
 use crate::descriptors::{descriptors, mappings};
 use crate::logs::{LogFile, LongLog};
 use crate::quota::Account;
-use crate::report::{ReportCursor, ReportSlice};
+use crate::report::{DriverFigures, ReportCursor, ReportSlice};
 
 /// Reads that wait, by what they read.
 type Waiting = BTreeMap<LongLog, Vec<LogRead>>;
@@ -123,7 +123,9 @@ impl SessionShared {
     /// Answers the reads that are served, from one snapshot; a read that is left cannot be answered.
     fn write_served(&self) {
         let shows_interfaces = self.log_queue.state().served.contains_key(&LongLog::CallRecords);
-        let Some(report) = self.take_report(shows_interfaces) else { return };
+        // The readers may be gone.
+        let is_wanted = || self.log_queue.next_log().is_some();
+        let Some(report) = self.take_report(shows_interfaces, is_wanted) else { return };
         while let Some(log) = self.log_queue.next_log() {
             let text = self.texts.keep(self.text(&report, log));
             for read in self.log_queue.take(log) {
@@ -145,14 +147,26 @@ impl SessionShared {
         true
     }
 
-    /// Takes all tables down; in between, others have their turn, for as long as each slice has taken.
-    fn take_report(&self, shows_interfaces: bool) -> Option<Report> {
+    /// The figures of all devices; `None` if taking them met a bug.
+    pub(crate) fn figures(&self) -> Option<DriverFigures> {
+        let report = self.take_report(false, || true)?;
+        Some(DriverFigures {
+            devices: binder_report::device_figures(&report.devices),
+            memory: self.memory_record(),
+            shares: shares(),
+        })
+    }
+
+    /// Takes all tables down, while that `is_wanted`; in between, others have their turn, for as long as each slice has
+    /// taken.
+    fn take_report(&self, shows_interfaces: bool, is_wanted: impl Fn() -> bool) -> Option<Report> {
         let mut building: Vec<(String, LockUsage, Doors, SnapshotBuilder)> = Vec::new();
         let mut interfaces = Interfaces::default();
         let mut next = ReportCursor::new(shows_interfaces);
         let past = loop {
-            // The reader may be gone.
-            self.log_queue.next_log()?;
+            if !is_wanted() {
+                return None;
+            }
             let start = Instant::now();
             match self.take_report_slice(next)? {
                 ReportSlice::Past(past) => break past,
@@ -209,16 +223,24 @@ impl SessionShared {
             ),
             LongLog::StateRecords => records::to_lines(records::state_records(devices)),
             LongLog::StatsRecords => {
-                let shares: Vec<_> = descriptors().shares().chain(mappings().shares()).collect();
-                let memory = MemoryRecord {
-                    present_bytes: self.budget.present_bytes(),
-                    used_bytes: self.budget.used_bytes(),
-                    limit_bytes: self.budget.limit_bytes(),
-                };
-                records::to_lines(records::stats_records(devices, &shares, memory))
+                let memory = self.memory_record();
+                records::to_lines(records::stats_records(devices, &shares(), memory))
             }
         }
     }
+
+    fn memory_record(&self) -> MemoryRecord {
+        MemoryRecord {
+            present_bytes: self.budget.present_bytes(),
+            used_bytes: self.budget.used_bytes(),
+            limit_bytes: self.budget.limit_bytes(),
+        }
+    }
+}
+
+/// What the daemon spends for users.
+fn shares() -> Vec<Share> {
+    descriptors().shares().chain(mappings().shares()).collect()
 }
 
 #[cfg(test)]

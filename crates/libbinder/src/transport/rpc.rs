@@ -35,7 +35,7 @@ pub use binder_rpc::{Ending, ProtocolVersion, SessionLimits};
 pub use endpoint::PeerAddress;
 pub use error::RpcError;
 pub use peer::PeerIdentity;
-pub use server::RpcServer;
+pub use server::{ResourceUse, RpcServer, ServerStatistics};
 pub use session::RpcSession;
 #[cfg(feature = "tls")]
 pub use tls::TlsCredentials;

@@ -3,7 +3,7 @@
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binder_rpc::{
     Address, Ending, Extensions, MAX_FILES, Oneway, RpcMessage, RpcTransaction, SessionSide,
@@ -116,8 +116,10 @@ impl SharedSession {
             caller.deadline = deadline::after(Duration::from_micros(transaction.timeout_us));
         }
         let (connection, reply) = serving(self, Some(connection), || {
-            self.admit()?;
-            serve(&object?, caller, transaction.code, data?, transaction.flags)
+            self.observed(|| {
+                self.admit()?;
+                serve(&object?, caller, transaction.code, data?, transaction.flags)
+            })
         });
         // Without a connection, a call within this one has ended the session.
         let connection = connection.ok_or_else(|| self.ending().unwrap_or(Ending::Closed))?;
@@ -129,6 +131,15 @@ impl SharedSession {
     /// Whether a call of the peer's is served.
     fn admit(&self) -> Result<(), StatusCode> {
         self.terms.guard.as_ref().map_or(Ok(()), CallGuard::admit)
+    }
+
+    /// Serves a call of the peer's, and tells who wants to know how long that took.
+    fn observed<T>(&self, serve: impl FnOnce() -> Result<T, StatusCode>) -> Result<T, StatusCode> {
+        let Some(observer) = &self.terms.observer else { return serve() };
+        let began = Instant::now();
+        let served = serve();
+        observer.tell(began, served.as_ref().map(|_| ()).map_err(|status| *status));
+        served
     }
 
     /// Waits for the answers to calls back that the service has given up: the peer reads nothing before.
@@ -174,8 +185,10 @@ impl SharedSession {
             // The caller does not wait, so its number may be another process's by now.
             caller.pid = 0;
             let (_, served) = serving(self, None, || {
-                self.admit()?;
-                serve(&object, caller, transaction.code, data?, transaction.flags)
+                self.observed(|| {
+                    self.admit()?;
+                    serve(&object, caller, transaction.code, data?, transaction.flags)
+                })
             });
             if let Err(status) = served {
                 tracing::debug!(%status, code = transaction.code, "a one-way call failed");

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binder_rpc::handshake::FdMode;
 use binder_rpc::{ProtocolVersion, SessionLimits};
@@ -115,6 +115,29 @@ impl fmt::Debug for CallGuard {
     }
 }
 
+/// What hears of calls that were served.
+type ObserveCall = dyn Fn(Duration, Result<(), StatusCode>) + Send + Sync;
+
+/// What hears how long calls take, as the program said.
+#[derive(Clone)]
+pub(super) struct CallObserver(pub(super) Arc<ObserveCall>);
+
+impl CallObserver {
+    /// Tells of a call.
+    pub(super) fn tell(&self, began: Instant, status: Result<(), StatusCode>) {
+        let took = began.elapsed();
+        if catch_unwind(AssertUnwindSafe(|| (self.0)(took, status))).is_err() {
+            tracing::error!("what hears of calls panicked");
+        }
+    }
+}
+
+impl fmt::Debug for CallObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CallObserver")
+    }
+}
+
 /// What clients may ask.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
@@ -133,6 +156,7 @@ pub(super) struct Offer {
     pub(super) authorizer: Option<Authorizer>,
     pub(super) refusals: Option<RefusalListener>,
     pub(super) guard: Option<CallGuard>,
+    pub(super) observer: Option<CallObserver>,
     pub(super) timeout: Duration,
 }
 
@@ -153,6 +177,7 @@ impl Offer {
             authorizer: None,
             refusals: None,
             guard: None,
+            observer: None,
             timeout: Duration::from_secs(10),
         }
     }

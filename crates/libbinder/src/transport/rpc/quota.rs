@@ -11,6 +11,7 @@ use binder_rpc::Ending;
 use rustix::process::{Resource as SystemResource, getrlimit};
 
 use super::endpoint::Origin;
+use super::server::ResourceUse;
 
 /// What a server has a limited amount of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +158,17 @@ impl ServerQuota {
     /// Says how much there is of something; what is held stays held.
     pub(super) fn set_capacity(&self, resource: ServerResource, capacity: Capacity) {
         self.ledgers()[resource as usize].capacity = capacity;
+    }
+
+    /// Returns who holds how much of something.
+    pub(super) fn usage(&self, resource: ServerResource) -> ResourceUse {
+        let ledger = &self.ledgers()[resource as usize];
+        ResourceUse {
+            held: ledger.held,
+            limit: Some(ledger.capacity.total).filter(|total| *total < usize::MAX),
+            peers: ledger.held_by.len(),
+            most_of_a_peer: ledger.held_by.values().copied().max().unwrap_or(0),
+        }
     }
 
     /// Returns how much is held of something.

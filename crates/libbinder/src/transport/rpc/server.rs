@@ -1,6 +1,7 @@
 //! A server: it gives its root object to every client that connects.
 
 mod settings;
+mod statistics;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -30,6 +31,8 @@ use super::quota::{PeerAccount, ServerCharge, ServerQuota, ServerResource};
 use super::served::{ServedConnection, ServingHost};
 use super::shared::{SharedSession, Terms};
 use crate::{SpIBinder, StatusCode};
+
+pub use statistics::{ResourceUse, ServerStatistics};
 
 thread_local! {
     /// The server that this thread serves a connection of, or accepts connections for; for comparison only.
@@ -54,6 +57,10 @@ struct Inner {
     state: Mutex<State>,
     changed: Condvar,
     is_closing: AtomicBool,
+    /// Connections that have come.
+    accepted: AtomicU64,
+    /// Peers that were refused, and sessions that were ended.
+    refused: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -155,6 +162,8 @@ impl RpcServer {
             state: Mutex::default(),
             changed: Condvar::new(),
             is_closing: AtomicBool::new(false),
+            accepted: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -317,6 +326,7 @@ impl Inner {
 
     /// Gives a connection a thread, if its peer may have one more.
     fn begin(self: &Arc<Self>, mut connected: Connected) {
+        self.accepted.fetch_add(1, Ordering::Relaxed);
         self.offer().set_capacities(&self.quota);
         let account = PeerAccount::of_peer(&self.quota, connected.address.origin());
         let mut charge = account.charge(ServerResource::Connections);
@@ -345,6 +355,7 @@ impl Inner {
 
     /// Tells the program of a peer that is refused, or whose session ends.
     fn tell_refusal(&self, address: &PeerAddress, reason: &dyn fmt::Display) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
         // The program's code runs without the lock.
         let listener = self.offer().refusals.clone();
         if let Some(listener) = listener {
@@ -446,6 +457,7 @@ impl Inner {
             max_threads: offer.granted_threads(),
             root: own_root.or_else(|| offer.root.for_session(&identity.address())),
             guard: offer.guard.clone(),
+            observer: offer.observer.clone(),
         };
         let session = SharedSession::new(terms, peer, connection.link().account());
         session.watch(connection.link())?;

@@ -336,6 +336,7 @@ fn begin(target: &ConnectTarget<'_>, wishes: &Wishes) -> Result<Arc<SharedSessio
         max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
         root: None,
         guard: None,
+        observer: None,
     };
     let session = SharedSession::new(terms, peer, connection.link().account());
     session.watch(connection.link())?;

@@ -19,7 +19,7 @@ use super::awaited;
 use super::connection::Connection;
 use super::error::RpcError;
 use super::link::StreamSocket;
-use super::offer::CallGuard;
+use super::offer::{CallGuard, CallObserver};
 use super::peer::Peer;
 use super::pool::{ConnectionPool, ConnectionUse};
 use super::proxy::RpcProxy;
@@ -46,6 +46,8 @@ pub(super) struct Terms {
     pub(super) root: Option<SpIBinder>,
     /// What decides on calls of the peer's.
     pub(super) guard: Option<CallGuard>,
+    /// What hears of them when they are served.
+    pub(super) observer: Option<CallObserver>,
 }
 
 impl Terms {

@@ -7,7 +7,7 @@ use binder_rpc::handshake::FdMode;
 use binder_rpc::{ProtocolVersion, SessionLimits};
 
 use super::super::endpoint::PeerAddress;
-use super::super::offer::{Authorizer, CallGuard, RefusalListener, Root};
+use super::super::offer::{Authorizer, CallGuard, CallObserver, RefusalListener, Root};
 use super::super::peer::PeerIdentity;
 #[cfg(feature = "tls")]
 use super::super::{RpcError, TlsCredentials, endpoint::ServerListener};
@@ -46,6 +46,16 @@ impl RpcServer {
         admit: impl Fn() -> Result<(), StatusCode> + Send + Sync + 'static,
     ) {
         self.inner.offer().guard = Some(CallGuard(Arc::new(admit)));
+    }
+
+    /// Has a function hear of each call of every session from now on when it was served: how long that took, and the
+    /// status if it failed. It runs on the thread that serves, before a caller is answered; without it no clock is read. One-ways
+    /// are calls here, and calls of no object are none.
+    pub fn set_call_observer(
+        &self,
+        observe: impl Fn(Duration, Result<(), StatusCode>) + Send + Sync + 'static,
+    ) {
+        self.inner.offer().observer = Some(CallObserver(Arc::new(observe)));
     }
 
     /// Has a function hear whom this server refuses, and whose sessions it ends, and why; what it hears is logged as

@@ -9,7 +9,7 @@ use binder_rpc::{CallDirection, ProtocolVersion};
 
 use super::raw::Raw;
 use super::service::*;
-use crate::transport::rpc::{RpcError, RpcSession};
+use crate::transport::rpc::{ResourceUse, RpcError, RpcSession};
 use crate::{IBinder, StatusCode};
 
 #[test]
@@ -95,6 +95,51 @@ fn objects_of_all_sessions_are_within_one_bound() {
     view.wait_until_childless();
     wait_until(|| RpcSession::new().connect_unix(&name).is_ok());
     assert_eq!((session.ended(), server.sessions() > 0), (None, true));
+}
+
+#[test]
+fn a_server_tells_what_its_clients_hold_and_who_was_refused() {
+    let (view, server, name) = start(|server| server.set_max_connections(4));
+    let statistics = server.statistics();
+    assert_eq!((statistics.sessions, statistics.accepted, statistics.refused), (0, 0, 0));
+    assert_eq!((statistics.connections.held, statistics.connections.limit), (0, None));
+    let (_session, root) = connect(&name, |_| {});
+    let child = child(&root).unwrap();
+    let statistics = server.statistics();
+    assert_eq!((statistics.sessions, statistics.accepted), (1, 1));
+    assert_eq!((statistics.own_objects, statistics.client_objects), (2, 0));
+    let ResourceUse { held, limit, peers, most_of_a_peer } = statistics.connections;
+    assert_eq!((held, limit, peers, most_of_a_peer), (1, Some(4), 1, 1));
+    assert_eq!((statistics.handshakes.held, statistics.objects.held), (0, 64));
+    // One user may have three of four.
+    let _others = [connect(&name, |_| {}), connect(&name, |_| {})];
+    assert!(RpcSession::new().connect_unix(&name).is_err());
+    let statistics = server.statistics();
+    assert_eq!((statistics.sessions, statistics.accepted, statistics.refused), (3, 4, 1));
+    assert_eq!(statistics.connections.most_of_a_peer, 3);
+    drop((child, root));
+    view.wait_until_childless();
+}
+
+#[test]
+fn calls_are_timed_for_who_asks_for_it() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let is_open = Arc::new(AtomicBool::new(true));
+    let asked = Arc::clone(&is_open);
+    let (_view, _server, name) = start(move |server| {
+        server.set_call_observer(move |took, status| hears.lock().unwrap().push((took, status)));
+        server.set_call_guard(move || {
+            if asked.load(Ordering::Relaxed) { Ok(()) } else { Err(StatusCode::PERMISSION_DENIED) }
+        });
+    });
+    let (_session, root) = connect(&name, |_| {});
+    assert_eq!(heard.lock().unwrap().len(), 0, "to open a session is no call");
+    assert_eq!(echo(&root, b"heard"), Ok(b"heard".to_vec()));
+    is_open.store(false, Ordering::Relaxed);
+    assert_eq!(echo(&root, b"refused"), Err(StatusCode::PERMISSION_DENIED));
+    let statuses: Vec<_> = heard.lock().unwrap().iter().map(|(_, status)| *status).collect();
+    assert_eq!(statuses, [Ok(()), Err(StatusCode::PERMISSION_DENIED)]);
 }
 
 #[test]
