@@ -57,7 +57,7 @@ mod source;
 mod syntax;
 mod token;
 
-pub use codes::{MethodCode, method_codes};
+pub use codes::{MethodCode, MethodListing, list_methods, method_codes, package_of};
 pub use compile::{Compilation, GeneratedFile, compile};
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use load::ImportLoader;
