@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use binder_aidl::AidlOptions;
 
-use crate::Error;
 use crate::glue::files_below;
+use crate::{Error, built_in};
 
 /// Files of one package root, version and stability.
 #[derive(Debug, Clone)]
@@ -26,6 +26,28 @@ impl Unit {
             options: AidlOptions::default(),
             flags: Vec::new(),
         }
+    }
+
+    /// Files, and all `.aidl` files below directories. Imports are found where the packages of the files start.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSources`] if there are none below a directory, or why a file could not be read.
+    pub fn of_paths(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, Error> {
+        let (includes, options) = (Vec::new(), AidlOptions::default());
+        let mut unit = Self { includes, sources: Vec::new(), options, flags: Vec::new() };
+        for path in paths {
+            let path = path.as_ref();
+            unit = if path.is_dir() { unit.sources_below(path)? } else { unit.source(path) };
+        }
+        for file in built_in::sources(&unit)? {
+            let package = binder_aidl::package_of(&file.text).unwrap_or_default();
+            let root = package_root(Path::new(&file.path), &package);
+            if !unit.includes.contains(&root) {
+                unit.includes.push(root);
+            }
+        }
+        Ok(unit)
     }
 
     /// Adds a directory to look for imports in: such as declarations of what is written by hand
@@ -94,5 +116,17 @@ impl Unit {
     /// What a change of means generating again.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
         self.includes.iter().chain(&self.sources)
+    }
+}
+
+/// The directory in which the package of a file starts, if the file is where it says; else the one that it is in.
+fn package_root(file: &Path, package: &str) -> PathBuf {
+    let directory = file.parent().unwrap_or(Path::new(""));
+    let names: PathBuf = package.split('.').filter(|name| !name.is_empty()).collect();
+    let depth = names.components().count();
+    let root = directory.ends_with(&names).then(|| directory.ancestors().nth(depth)).flatten();
+    match root.unwrap_or(directory) {
+        root if root == Path::new("") => PathBuf::from("."),
+        root => root.to_owned(),
     }
 }
