@@ -82,30 +82,27 @@ fn add(
         let interface = renamed.and_then(|it| it.text("value")).unwrap_or(&path);
         for (place, method) in (0..).zip(methods) {
             let code = match &method.code {
-                None => place,
-                Some(written) => match written_code(written) {
-                    Ok(code) => code,
-                    Err(error) => {
-                        diagnostics.push(error);
-                        continue;
-                    }
-                },
+                None => Some(place),
+                Some(written) => written_code(written, diagnostics),
             };
-            codes.push(MethodCode {
+            codes.extend(code.map(|code| MethodCode {
                 interface: interface.to_string(),
                 method: method.name.text.clone(),
                 code,
                 is_oneway: *is_oneway || method.is_oneway,
-            });
+            }));
         }
     }
     definition.nested.iter().for_each(|it| add(it, Some(&path), codes, diagnostics));
 }
 
 /// The number that is written behind a method's `=`.
-pub(crate) fn written_code(written: &Identifier) -> Result<u32, Diagnostic> {
+pub(crate) fn written_code(written: &Identifier, diagnostics: &mut Diagnostics) -> Option<u32> {
     let number = Number::parse(&written.text).ok().and_then(|it| u32::try_from(it.value).ok());
-    number.filter(|code| *code <= LAST_CODE).ok_or_else(|| {
-        Diagnostic::error(written.span, format!("a method's number is 0 to {LAST_CODE}"))
-    })
+    let code = number.filter(|code| *code <= LAST_CODE);
+    if code.is_none() {
+        let message = format!("a method's number is 0 to {LAST_CODE}");
+        diagnostics.push(Diagnostic::error(written.span, message));
+    }
+    code
 }

@@ -1,6 +1,6 @@
 //! Files that are compiled together.
 
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use binder_aidl::AidlOptions;
 
@@ -40,12 +40,19 @@ impl Unit {
             let path = path.as_ref();
             unit = if path.is_dir() { unit.sources_below(path)? } else { unit.source(path) };
         }
-        for file in built_in::sources(&unit)? {
+        let texts = built_in::sources(&unit)?;
+        for (path, file) in unit.sources.iter_mut().zip(texts) {
             let package = binder_aidl::package_of(&file.text).unwrap_or_default();
-            let root = package_root(Path::new(&file.path), &package);
-            if !unit.includes.contains(&root) {
-                unit.includes.push(root);
+            let package: PathBuf = package.split('.').filter(|name| !name.is_empty()).collect();
+            let mut root = package_root(path, &package);
+            // Who is within the package does not name all of it.
+            if root.is_none()
+                && let Ok(whole) = path::absolute(&path)
+                && let Some(found) = package_root(&whole, &package)
+            {
+                (root, *path) = (Some(found), whole);
             }
+            unit.includes.extend(root.filter(|root| !unit.includes.contains(root)));
         }
         Ok(unit)
     }
@@ -119,14 +126,9 @@ impl Unit {
     }
 }
 
-/// The directory in which the package of a file starts, if the file is where it says; else the one that it is in.
-fn package_root(file: &Path, package: &str) -> PathBuf {
-    let directory = file.parent().unwrap_or(Path::new(""));
-    let names: PathBuf = package.split('.').filter(|name| !name.is_empty()).collect();
-    let depth = names.components().count();
-    let root = directory.ends_with(&names).then(|| directory.ancestors().nth(depth)).flatten();
-    match root.unwrap_or(directory) {
-        root if root == Path::new("") => PathBuf::from("."),
-        root => root.to_owned(),
-    }
+/// The directory in which the package of a file starts, if its path has the whole package.
+fn package_root(file: &Path, package: &Path) -> Option<PathBuf> {
+    let directory = file.parent().filter(|directory| directory.ends_with(package))?;
+    let root = directory.ancestors().nth(package.components().count())?;
+    Some(if root == Path::new("") { PathBuf::from(".") } else { root.to_owned() })
 }

@@ -78,6 +78,7 @@ const RULES: &[Rule] = &[
         "anybinder",
         &[
             "binder-bench",
+            "binder-build",
             "binder-fuse",
             "binder-report",
             "binder-trace",

@@ -81,10 +81,9 @@ impl Lowering<'_, '_, '_> {
         for (at, method) in methods.iter().enumerate() {
             let code = match &method.code {
                 None => u32::try_from(at).unwrap_or(LAST_CODE),
-                Some(written) => codes::written_code(written).unwrap_or_else(|error| {
-                    self.diagnostics.push(error);
-                    LAST_CODE
-                }),
+                Some(written) => {
+                    codes::written_code(written, self.diagnostics).unwrap_or(LAST_CODE)
+                }
             };
             if let Some(written) = &method.code {
                 if let Some(first) = seen.get(&code) {
