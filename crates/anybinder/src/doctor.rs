@@ -189,9 +189,9 @@ impl Machine {
     /// trace them.
     fn descriptors(&self) -> Finding {
         let check = "descriptors";
-        if !cfg!(target_arch = "x86_64") {
+        if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             let detail = "calls can bring files only to programs that use the ring".into();
-            return Finding::bad(check, detail, "use an x86-64 machine for others");
+            return Finding::bad(check, detail, "use an x86-64 or aarch64 machine for others");
         }
         match self.ptrace_scope {
             0 | 1 => Finding::good(

@@ -9,9 +9,9 @@ mod aarch64;
 mod x86_64;
 
 #[cfg(target_arch = "aarch64")]
-pub(super) use aarch64::Registers;
+pub(super) use aarch64::Aarch64Registers as Registers;
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86_64::{PLACE_OF_NUMBER, Registers};
+pub(super) use x86_64::{PLACE_OF_NUMBER, X86Registers as Registers};
 
 use rustix::io::Errno;
 

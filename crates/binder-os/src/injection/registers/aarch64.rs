@@ -6,7 +6,7 @@ use crate::injection::REPEAT;
 
 /// The registers as ptrace(2) shows them, and what is known of the call.
 #[derive(Clone, Copy)]
-pub(in crate::injection) struct Registers {
+pub(in crate::injection) struct Aarch64Registers {
     shown: libc::user_regs_struct,
     call: Call,
 }
@@ -29,7 +29,7 @@ const SVC_BYTES: u64 = 4;
 /// The register with the number of a system call.
 const NUMBER: usize = 8;
 
-impl Registers {
+impl Aarch64Registers {
     pub(in crate::injection) fn new(shown: libc::user_regs_struct) -> Self {
         Self { shown, call: Call::Unknown }
     }
@@ -117,7 +117,7 @@ impl Registers {
     }
 }
 
-impl std::fmt::Debug for Registers {
+impl std::fmt::Debug for Aarch64Registers {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Registers({:#x}, {:?})", self.shown.pc, self.call)
     }

@@ -4,7 +4,7 @@ use rustix::io::Errno;
 
 /// The registers as ptrace(2) shows them.
 #[derive(Clone, Copy)]
-pub(in crate::injection) struct Registers(libc::user_regs_struct);
+pub(in crate::injection) struct X86Registers(libc::user_regs_struct);
 
 /// The instruction `syscall`, as the low bytes of a word of memory.
 const SYSCALL: u64 = 0x050f;
@@ -18,7 +18,7 @@ const NO_CALL: u64 = u64::MAX;
 pub(in crate::injection) const PLACE_OF_NUMBER: u64 =
     std::mem::offset_of!(libc::user_regs_struct, orig_rax) as u64;
 
-impl Registers {
+impl X86Registers {
     pub(in crate::injection) fn new(registers: libc::user_regs_struct) -> Self {
         Self(registers)
     }
@@ -88,7 +88,7 @@ impl Registers {
     }
 }
 
-impl std::fmt::Debug for Registers {
+impl std::fmt::Debug for X86Registers {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Registers({:#x})", self.0.rip)
     }
