@@ -53,6 +53,7 @@ fn check(stages: &Stages) -> Result<(), Stopped> {
     stages.run("doctests", &mut behind(&cargo(&["test", "--workspace", "--doc"])))?;
     try_static_build(stages)?;
     check_bare_target(stages)?;
+    check_dependencies(stages)?;
     stages.run("package", own().args(["package", "--no-verify", "--allow-dirty"]))?;
     check_oldest_compiler(stages)?;
     check_interleavings(stages)
@@ -73,6 +74,15 @@ fn check_bare_target(stages: &Stages) -> Result<(), Stopped> {
     let mut check = cargo(&bare);
     check.args(["--package", "bitsearch", "--package", "idr"]);
     stages.run("bare target", &mut behind(&check))
+}
+
+/// Looks at what deny.toml says of others' code, but for advisories: their database is on the net.
+fn check_dependencies(stages: &Stages) -> Result<(), Stopped> {
+    if !cargo(&["deny", "--version"]).output().is_ok_and(|output| output.status.success()) {
+        return skip(stages, "dependencies", "there is no cargo-deny here");
+    }
+    let looks = ["deny", "--offline", "check", "licenses", "bans", "sources"];
+    stages.run("dependencies", &mut behind(&cargo(&looks)))
 }
 
 /// Builds the crates that are meant for others with the compiler that their manifests promise to be enough.

@@ -1,5 +1,6 @@
 //! The command line, from which help, completions and the man page are made.
 
+mod aidl;
 mod inspect;
 mod limits;
 mod manager;
@@ -23,6 +24,7 @@ use clap_complete::Shell;
 
 use crate::worlds::WorldName;
 
+pub(crate) use aidl::AidlArguments;
 pub(crate) use inspect::{
     InspectOptions, LogOptions, PsOptions, StateOptions, StatsOptions, TopOptions,
     TransactionsOptions, WaitsOptions, WebOptions,
@@ -113,6 +115,7 @@ Examples:
   anybinder top                             the same as it changes, in the terminal
   anybinder web                             a graph of it all, in a browser
   anybinder trace -- ./my-client            every call that it makes, and what becomes of it
+  anybinder aidl -o src/generated aidl/     AIDL to Rust, without Android's compiler
   anybinder procview run --scenario pstree  processes that nobody has started
   anybinder doctor                          find out what this machine allows
   anybinder bench ping                      measure calls, beside a futex and a socket
@@ -138,6 +141,7 @@ pub(crate) enum Command {
     Waits(WaitsOptions),
     Log(LogOptions),
     Trace(Box<TraceOptions>),
+    Aidl(AidlArguments),
     Web(WebOptions),
     Servicemanager(ServicemanagerOptions),
     Service(ServiceArguments),

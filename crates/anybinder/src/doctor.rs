@@ -83,8 +83,9 @@ impl Machine {
         let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
         Self {
             fuse: FuseDevice::open().map(drop).map_err(|error| driver::without_fuse(&error)),
-            mounts: try_world(Privacy::Mount, DeliveryChoice::Store),
-            passthrough: try_world(Privacy::Mount, DeliveryChoice::Passthrough),
+            mounts: try_world(Privacy::Mount, DeliveryChoice::Store).map_err(as_privilege),
+            passthrough: try_world(Privacy::Mount, DeliveryChoice::Passthrough)
+                .map_err(as_privilege),
             user_namespace: try_world(Privacy::UserAndMount, DeliveryChoice::Store),
             has_kernel_binder: has_kernel_binder(),
             supervision: try_supervision(),
@@ -137,8 +138,8 @@ impl Machine {
                 &self.priorities,
                 "--inherit-priority has servers run as their callers do, within the servers' limits",
             ),
-            Self::verdict("run", self.way_of_run(), NAMESPACES_ADVICE),
-            Self::verdict("mount", self.way_of_mount(), "run it as root"),
+            Self::verdict("run", self.way_of_run(), advice_of(&self.user_namespace)),
+            Self::verdict("mount", self.way_of_mount(), advice_of(&self.mounts)),
         ]
     }
 
@@ -188,9 +189,9 @@ impl Machine {
     /// trace them.
     fn descriptors(&self) -> Finding {
         let check = "descriptors";
-        if !cfg!(target_arch = "x86_64") {
+        if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             let detail = "calls can bring files only to programs that use the ring".into();
-            return Finding::bad(check, detail, "use an x86-64 machine for others");
+            return Finding::bad(check, detail, "use an x86-64 or aarch64 machine for others");
         }
         match self.ptrace_scope {
             0 | 1 => Finding::good(
@@ -242,6 +243,19 @@ impl Finding {
         }
         text
     }
+}
+
+/// What helps against a failure, if it is one.
+fn advice_of(tried: &Result<(), Failure>) -> &str {
+    tried.as_ref().err().map_or("", |failure| &failure.advice)
+}
+
+/// The failure of what takes no namespaces but a privilege.
+fn as_privilege(failure: Failure) -> Failure {
+    if failure.advice == NAMESPACES_ADVICE {
+        return failure.advise("run it as root, in a container with CAP_SYS_ADMIN");
+    }
+    failure
 }
 
 /// Makes a world, opens a device in it, asks the driver a question, and throws it away.

@@ -5,11 +5,11 @@ use std::fs;
 use std::io::{self, ErrorKind, PipeWriter, Read, Write};
 use std::path::Path;
 
-use binder_fuse::{MountError, MountedBinderfs, Options};
+use binder_fuse::{MountError, MountedBinderfs, Options, ServeError};
 use binder_os::heap;
-use binder_os::processes::{self, Child, Fork, Stream};
+use binder_os::processes::{self, Change, Child, Fork, Stream};
 
-use crate::failure::{Failure, failed};
+use crate::failure::{Failure, failed, limit_advice};
 use crate::log;
 
 /// What is at the directory where binderfs is to be mounted.
@@ -80,8 +80,13 @@ pub(crate) fn in_background<S>(
     let ended = child.signal(processes::Signal::KILL).and_then(|()| child.wait());
     let own_words = Failure::from_bytes(&told);
     Err(own_words.unwrap_or_else(|| {
-        Failure::new("starting the driver", format!("it ended before it answered ({ended:?})"))
-            .advise("run again with --verbose")
+        let how = match ended {
+            // It has told why.
+            Ok(Change::Exited(_)) => "it ended before it answered".to_owned(),
+            other => format!("it ended before it answered ({other:?})"),
+        };
+        Failure::new("starting the driver", how)
+            .advise("run again with --verbose, if nothing above says why")
     }))
 }
 
@@ -155,7 +160,13 @@ pub(crate) fn mount(
 
 /// Serves a mounted binderfs in this process until it is unmounted.
 pub(crate) fn serve(session: MountedBinderfs) -> Result<(), Failure> {
-    session.serve().map_err(failed("serving binderfs"))
+    session.serve().map_err(|error| {
+        let advice = match &error {
+            ServeError::Thread(source) => limit_advice(source),
+            ServeError::Read(_) => None,
+        };
+        Failure::new("serving binderfs", error).advise(advice.unwrap_or_default())
+    })
 }
 
 /// What the process of a driver is called.

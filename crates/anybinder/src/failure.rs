@@ -1,7 +1,10 @@
 //! A failure as its reader needs it: what was tried, what the system answered, what to do next.
 
+use std::any::Any;
 use std::fmt::Display;
+use std::io;
 
+use binder_os::ExhaustedLimit;
 use binder_os::namespaces::SetupError;
 
 use crate::log;
@@ -58,18 +61,56 @@ impl Failure {
 
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
-        Self::new(error.tried, error.source).advise(NAMESPACES_ADVICE)
+        let advice = limit_advice(&error.source).unwrap_or(NAMESPACES_ADVICE);
+        Self::new(error.tried, error.source).advise(advice)
     }
 }
 
-/// Turns an I/O error into a failure of what was tried.
-pub(crate) fn failed<E: Display>(tried: &str) -> impl FnOnce(E) -> Failure {
-    move |error| Failure::new(tried, error)
+/// Turns an error into a failure of what was tried, with what helps if a limit was reached.
+pub(crate) fn failed<E: Display + 'static>(tried: &str) -> impl FnOnce(E) -> Failure {
+    move |error| {
+        let of_system = (&error as &dyn Any).downcast_ref::<io::Error>();
+        let advice = of_system.and_then(limit_advice).unwrap_or_default();
+        Failure::new(tried, error).advise(advice)
+    }
+}
+
+/// What helps where a limit was reached.
+pub(crate) fn limit_advice(error: &io::Error) -> Option<&'static str> {
+    Some(match ExhaustedLimit::of(error)? {
+        ExhaustedLimit::Files => {
+            "let it open more files: `ulimit -n 1024`, or more; of a service, LimitNOFILE="
+        }
+        ExhaustedLimit::AllFiles => {
+            "let the machine open more files: the sysctl fs.file-max; or end what has so many open"
+        }
+        ExhaustedLimit::Tasks => {
+            "let this user have more processes and threads: `ulimit -u`; of a service or container, \
+             TasksMax= or pids.max"
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_that_was_reached_is_named_with_what_helps() {
+        let advice = |errno| {
+            let error = io::Error::from_raw_os_error(errno);
+            let tried = String::from("starting it");
+            let setup = SetupError { tried, source: io::Error::from_raw_os_error(errno) };
+            (failed::<io::Error>("starting it")(error).advice, Failure::from(setup).advice)
+        };
+        let (emfile, eagain, eperm) = (24, 11, 1);
+        for (errno, part) in [(emfile, "ulimit -n"), (eagain, "ulimit -u")] {
+            let (failed, setup) = advice(errno);
+            assert!(failed.contains(part) && failed == setup, "{failed} {setup}");
+        }
+        assert_eq!(advice(eperm), (String::new(), NAMESPACES_ADVICE.to_owned()));
+        assert_eq!(failed::<&str>("starting it")("no").advice, "");
+    }
 
     #[test]
     fn a_failure_survives_a_pipe() {

@@ -3,6 +3,7 @@
 //! The program holds options, logging and exit codes; what a subcommand does is in its file, what
 //! several need is in [`world`] and [`driver`].
 
+mod aidl;
 mod bench;
 mod broker;
 mod cli;
@@ -71,6 +72,7 @@ fn perform(command: Command, verbose: u8) -> Result<ExitCode, Failure> {
         Command::Waits(options) => inspect::waits(&options),
         Command::Log(options) => inspect::log(&options),
         Command::Trace(options) => trace::run(&options),
+        Command::Aidl(options) => aidl::run(&options),
         Command::Web(options) => web::run(&options),
         Command::Servicemanager(options) => servicemanager::run(&options, verbose),
         Command::Service(arguments) => service::run(&arguments),
@@ -85,7 +87,8 @@ fn perform(command: Command, verbose: u8) -> Result<ExitCode, Failure> {
 
 /// Says so where there is no /proc, from which namespaces, mounts and clients are learned.
 fn require_proc(command: &Command) -> Result<(), Failure> {
-    let needs_none = matches!(command, Command::Completions(_) | Command::Man(_));
+    let needs_none =
+        matches!(command, Command::Aidl(_) | Command::Completions(_) | Command::Man(_));
     if needs_none || Path::new("/proc/self/stat").exists() {
         return Ok(());
     }

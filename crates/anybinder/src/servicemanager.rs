@@ -32,10 +32,14 @@ pub(crate) fn run(options: &ServicemanagerOptions, verbose: u8) -> Result<ExitCo
         log::write_in_background()?;
         let server = ManagerServer::claim(&options.device, manager_options);
         let server = server.map_err(|error| {
-            Failure::new("becoming the service manager", error).advise(
-                "`anybinder ps` shows who uses the device; a context has one manager, and \
-                 EBUSY says that there is one",
-            )
+            let advice = if options.device.exists() {
+                "`anybinder ps` shows who uses the device; a context has one manager, and EBUSY says \
+                 that there is one"
+            } else {
+                "`anybinder run --manager -- COMMAND` gives a command a device with a service manager; \
+                 `anybinder servicemanager DEVICE` names another"
+            };
+            Failure::new("becoming the service manager", error).advise(advice)
         })?;
         if let Some(listener) = metrics {
             metrics::serve_manager(listener, &server)?;

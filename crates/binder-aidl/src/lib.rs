@@ -58,7 +58,7 @@ mod syntax;
 mod token;
 mod wire;
 
-pub use codes::{MethodCode, method_codes};
+pub use codes::{MethodCode, MethodListing, list_methods, method_codes, package_of};
 pub use compile::{Compilation, GeneratedFile, compile};
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use load::ImportLoader;

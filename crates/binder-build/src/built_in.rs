@@ -1,11 +1,11 @@
-//! The compiler of this crate: reads files, has `binder-aidl` compile them, writes files.
+//! The compiler of this crate: reads files and has `binder-aidl` compile them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use binder_aidl::{Compilation, ImportLoader, Severity, SourceFile};
+use binder_aidl::{Compilation, ImportLoader, SourceFile};
 
-use crate::{Error, Unit, report};
+use crate::{Error, Unit};
 
 /// What AIDL files may import of Android's: types of the library's, by their names there.
 const PLATFORM: [(&str, &str); 1] = [(
@@ -13,32 +13,15 @@ const PLATFORM: [(&str, &str); 1] = [(
     include_str!("../platform/android/os/PersistableBundle.aidl"),
 )];
 
-/// Compiles the files of a unit. Returns its warnings.
-pub(crate) fn compile(unit: &Unit, out: &Path) -> Result<Vec<String>, Error> {
-    if let Some(flag) = unit.flags.first() {
-        return Err(Error::UnknownFlag { flag: flag.clone() });
-    }
-    let mut inputs = Vec::new();
-    for path in &unit.sources {
-        inputs.push(read(path).map_err(|error| error.into_error(path))?);
-    }
+/// Compiles the files of a unit.
+pub(crate) fn compile(unit: &Unit) -> Result<Compilation, Error> {
     let mut loader = IncludeDirectories { roots: &unit.includes };
-    let Compilation { files, diagnostics, generated } =
-        binder_aidl::compile(inputs, &mut loader, &unit.options);
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        diagnostics.iter().partition(|it| it.severity == Severity::Error);
-    if !errors.is_empty() {
-        let report = report::render(diagnostics.iter(), &files);
-        return Err(Error::Mistakes { count: errors.len(), report });
-    }
-    for file in generated {
-        let path = out.join(&file.path);
-        if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(Error::file(directory))?;
-        }
-        fs::write(&path, file.text).map_err(Error::file(&path))?;
-    }
-    Ok(warnings.into_iter().map(|it| it.line(&files)).collect())
+    Ok(binder_aidl::compile(sources(unit)?, &mut loader, &unit.options))
+}
+
+/// Reads the files of a unit.
+pub(crate) fn sources(unit: &Unit) -> Result<Vec<SourceFile>, Error> {
+    unit.sources.iter().map(|path| read(path).map_err(|error| error.into_error(path))).collect()
 }
 
 /// Why a source is none.

@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Error, Unit, built_in};
+use crate::{Error, Unit};
 
 /// What AIDL files may import of Android's: types of the library's, by their names there.
 const PLATFORM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/platform");
@@ -46,7 +46,11 @@ impl Compiler {
     /// Writes the Rust files of a unit below `out`, by their packages. Returns what else there is to say.
     pub(crate) fn compile(&self, unit: &Unit, out: &Path) -> Result<Vec<String>, Error> {
         match &self.path {
-            None => built_in::compile(unit, out),
+            None => {
+                let compiled = unit.compile()?;
+                compiled.write_files(out)?;
+                Ok(compiled.warnings())
+            }
             Some(path) => run(path, unit, out).map(|()| Vec::new()),
         }
     }

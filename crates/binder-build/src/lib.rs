@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod built_in;
+mod compiled;
 mod compiler;
 mod error;
 mod glue;
@@ -35,6 +36,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use binder_aidl::MethodCode;
+pub use compiled::CompiledUnit;
 pub use compiler::Compiler;
 pub use error::Error;
 pub use unit::Unit;

@@ -1,11 +1,11 @@
 //! Files that are compiled together.
 
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use binder_aidl::AidlOptions;
 
-use crate::Error;
 use crate::glue::files_below;
+use crate::{Error, built_in};
 
 /// Files of one package root, version and stability.
 #[derive(Debug, Clone)]
@@ -26,6 +26,35 @@ impl Unit {
             options: AidlOptions::default(),
             flags: Vec::new(),
         }
+    }
+
+    /// Files, and all `.aidl` files below directories. Imports are found where the packages of the files start.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSources`] if there are none below a directory, or why a file could not be read.
+    pub fn of_paths(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, Error> {
+        let (includes, options) = (Vec::new(), AidlOptions::default());
+        let mut unit = Self { includes, sources: Vec::new(), options, flags: Vec::new() };
+        for path in paths {
+            let path = path.as_ref();
+            unit = if path.is_dir() { unit.sources_below(path)? } else { unit.source(path) };
+        }
+        let texts = built_in::sources(&unit)?;
+        for (path, file) in unit.sources.iter_mut().zip(texts) {
+            let package = binder_aidl::package_of(&file.text).unwrap_or_default();
+            let package: PathBuf = package.split('.').filter(|name| !name.is_empty()).collect();
+            let mut root = package_root(path, &package);
+            // Who is within the package does not name all of it.
+            if root.is_none()
+                && let Ok(whole) = path::absolute(&path)
+                && let Some(found) = package_root(&whole, &package)
+            {
+                (root, *path) = (Some(found), whole);
+            }
+            unit.includes.extend(root.filter(|root| !unit.includes.contains(root)));
+        }
+        Ok(unit)
     }
 
     /// Adds a directory to look for imports in: such as declarations of what is written by hand
@@ -95,4 +124,11 @@ impl Unit {
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
         self.includes.iter().chain(&self.sources)
     }
+}
+
+/// The directory in which the package of a file starts, if its path has the whole package.
+fn package_root(file: &Path, package: &Path) -> Option<PathBuf> {
+    let directory = file.parent().filter(|directory| directory.ends_with(package))?;
+    let root = directory.ancestors().nth(package.components().count())?;
+    Some(if root == Path::new("") { PathBuf::from(".") } else { root.to_owned() })
 }

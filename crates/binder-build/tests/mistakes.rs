@@ -147,3 +147,48 @@ fn what_is_no_text_or_not_there_is_named() {
         build(Unit::new(&root).source(root.join("a/Z.aidl")), directory.path()).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
 }
+
+#[test]
+fn paths_bring_the_roots_of_their_packages() {
+    let (directory, root) = sources(&[
+        ("a/b/X.aidl", "package a.b; import c.Y; parcelable X { Y y; Z z; }"),
+        ("a/b/Z.aidl", "package a.b; parcelable Z {}"),
+        ("c/Y.aidl", "package c; parcelable Y rust_type \"crate::Y\";"),
+    ]);
+    Unit::of_paths([root.join("a/b/X.aidl")]).unwrap().compile().unwrap();
+    let compiled = Unit::of_paths([root.join("a")]).unwrap().compile().unwrap();
+    assert_eq!((compiled.warnings(), compiled.warnings_report()), (vec![], String::new()));
+
+    let out = directory.path().join("out");
+    compiled.write_into(&out).unwrap();
+    let tree = fs::read_to_string(out.join("mod.rs")).unwrap();
+    assert!(tree.contains("pub mod r#X;") && out.join("a/b/Z.rs").exists(), "{tree}");
+    // Of what was generated before, and what others have put there, nothing is lost.
+    fs::write(out.join("notes.rs"), "").unwrap();
+    let only = Unit::of_paths([root.join("a/b/Z.aidl")]).unwrap().compile().unwrap();
+    only.write_into(&out).unwrap();
+    let tree = fs::read_to_string(out.join("mod.rs")).unwrap();
+    assert!(!tree.contains("r#X") && !tree.contains("notes"), "{tree}");
+    assert!(out.join("notes.rs").exists());
+    fs::write(out.join("mod.rs"), "mod mine;").unwrap();
+    let error = only.write_into(&out).unwrap_err();
+    assert!(matches!(error, Error::Foreign { .. }), "{error}");
+
+    let error = Unit::of_paths([directory.path().join("out")]).unwrap_err();
+    assert!(matches!(error, Error::NoSources { .. }), "{error}");
+    let error = Unit::of_paths([root.join("none.aidl")]).unwrap_err();
+    assert!(matches!(error, Error::File { .. }), "{error}");
+}
+
+#[test]
+fn methods_are_listed_without_their_imports() {
+    let (directory, root) = sources(&[
+        ("a/I.aidl", "package a; import no.Such; interface I { void x(in Such s); }"),
+        ("a/Bad.aidl", "package a; interface Bad { void x( }"),
+    ]);
+    let methods = Unit::of_paths([root.join("a/I.aidl")]).unwrap().methods().unwrap();
+    assert_eq!((methods[0].interface.as_str(), methods[0].method.as_str()), ("a.I", "x"));
+    let error = Unit::of_paths([&root]).unwrap().methods().unwrap_err();
+    let Error::Mistakes { report, .. } = error else { panic!("{error}") };
+    assert!(report.contains("a/Bad.aidl:1:"), "{report} {directory:?}");
+}

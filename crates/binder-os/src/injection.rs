@@ -13,12 +13,12 @@ use rustix::io::Errno;
 
 use crate::thread_status::ThreadStatus;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod registers;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tracee;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use tracee::Tracee;
 
 /// The result of a system call that is made again before its program sees it, or is interrupted if
@@ -55,7 +55,8 @@ pub fn divert(tid: u32, answer: impl FnOnce(), ready: impl FnOnce()) -> Result<(
     Tracee::divert(tid, libc::SYS_restart_syscall, answer, ready)
 }
 
-/// As documented for the processor that can.
+/// As documented for the processor that can. On aarch64 the number of a call is in a register that programs expect to find as
+/// it was, and which the supervisor's answer does not put back.
 #[cfg(not(target_arch = "x86_64"))]
 #[expect(clippy::missing_errors_doc, reason = "as documented for the processor that can")]
 pub fn divert(_: u32, _: impl FnOnce(), _: impl FnOnce()) -> Result<(), InjectionError> {
@@ -157,7 +158,7 @@ pub struct LentFiles<'n> {
 /// Dropped, it goes on with the result that it had, which may be [`REPEAT`].
 #[derive(Debug)]
 pub struct StoppedThread {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     tracee: Tracee,
 }
 
@@ -171,7 +172,7 @@ impl StoppedThread {
     /// # Errors
     ///
     /// [`InjectionError`]. If `answer` was called, the thread is gone.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub fn stop(
         tid: u32,
         status: &ThreadStatus,
@@ -189,7 +190,7 @@ impl StoppedThread {
     /// # Errors
     ///
     /// [`InstallError`].
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub fn install(&mut self, offer: LentFiles<'_>) -> Result<Vec<u32>, InstallError> {
         let mut taken = Vec::with_capacity(offer.numbers.len() + 1);
         match self.take(offer, &mut taken) {
@@ -205,7 +206,7 @@ impl StoppedThread {
 
     /// Takes the files one by one. The first number goes to a pidfd of the offering process; in the
     /// end the last file has it, so that there is no gap, and all is in order.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn take(&mut self, offer: LentFiles<'_>, taken: &mut Vec<u32>) -> Result<(), InstallError> {
         let Some((first, others)) = offer.numbers.split_first() else { return Ok(()) };
         let pidfd = self.tracee.call(libc::SYS_pidfd_open, [offer.pid.into(), 0, 0])??;
@@ -227,32 +228,36 @@ impl StoppedThread {
     /// # Errors
     ///
     /// [`InjectionError::Gone`].
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub fn close(&mut self, number: u32) -> Result<(), InjectionError> {
         // The caller has no use for the system's answer.
         let _ = self.tracee.call(libc::SYS_close, [number.into(), 0, 0])?;
         Ok(())
     }
 
-    /// Whether a supervisor traps calls of the thread: an ioctl of nothing, to which it answers 0.
+    /// Whether a supervisor traps calls of the thread, and it can be [diverted](divert) there: an ioctl of nothing, to
+    /// which it answers 0.
     ///
     /// # Errors
     ///
     /// As [`close`](Self::close).
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub fn is_supervised(&mut self) -> Result<bool, InjectionError> {
+        if !cfg!(target_arch = "x86_64") {
+            return Ok(false);
+        }
         let arguments = [NO_FILE.into(), binder_uapi::BINDER_THREAD_EXIT.into(), 0];
         Ok(self.tracee.call(libc::SYS_ioctl, arguments)? == Ok(0))
     }
 
     /// Lets the thread go on: its system call returns `result`, whatever it was answered.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub fn finish(self, result: i32) {
         self.tracee.finish(result);
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[expect(clippy::missing_errors_doc, reason = "as documented for the processor that can")]
 #[expect(missing_docs, reason = "as documented for the processor that can")]
 impl StoppedThread {

@@ -18,6 +18,7 @@ pub mod credentials;
 pub mod delivery;
 pub mod descendants;
 mod device_ring;
+mod exhausted;
 pub mod file_lock;
 pub mod filesystems;
 pub mod fork_count;
@@ -59,6 +60,7 @@ pub use client_memory::{ClientMemory, Fault, PinnedMemory};
 pub use client_thread::ClientThread;
 pub use conversation::Conversation;
 pub use delivery::IncomingTransaction;
+pub use exhausted::ExhaustedLimit;
 pub use fuse_device::{
     BINDERFS_TYPE, BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, ReplyOutcome,
 };

@@ -16,14 +16,16 @@ use crate::record::SentRecord;
 /// The code of the method that is declared first.
 const FIRST_CALL: u32 = 1;
 
-/// Codes that all objects of Android's libraries know.
-const COMMON: [(&[u8; 4], &str); 6] = [
+/// Codes that all objects of Android's libraries know; the last two, interfaces with a version.
+const COMMON: [(&[u8; 4], &str); 8] = [
     (b"_PNG", "ping"),
     (b"_DMP", "dump"),
     (b"_CMD", "shell"),
     (b"_NTF", "interface"),
     (b"_SPR", "sysprops"),
     (b"_EXT", "extension"),
+    (b"\0\xff\xff\xff", "getInterfaceVersion"),
+    (b"\0\xff\xff\xfe", "getInterfaceHash"),
 ];
 
 /// A line of a code map that is none.
@@ -126,7 +128,9 @@ impl MethodNames {
             sources.into_iter().map(|(path, text)| SourceFile::new(path, text)).collect();
         let mut methods = Self::default();
         for source in &sources {
-            for MethodCode { interface, method, code } in binder_aidl::method_codes(&source.text) {
+            for MethodCode { interface, method, code, .. } in
+                binder_aidl::method_codes(&source.text)
+            {
                 methods.add(&interface, FIRST_CALL.saturating_add(code), &method);
             }
         }
@@ -184,6 +188,7 @@ mod tests {
             ("a.b.IThing.IInner", 1, "a.b.IThing.IInner.within"),
             ("a.b.IWrong", 1, "a.b.IWrong code 1"),
             ("a.b.IThing", u32::from_be_bytes(*b"_PNG"), "a.b.IThing.ping"),
+            ("a.b.IThing", 16_777_215, "a.b.IThing.getInterfaceVersion"),
         ] {
             assert_eq!(named(&names, interface, code), words);
         }

@@ -80,6 +80,7 @@ const RULES: &[Rule] = &[
         "anybinder",
         &[
             "binder-bench",
+            "binder-build",
             "binder-fuse",
             "binder-http",
             "binder-report",

@@ -65,10 +65,11 @@ impl Registry {
     /// Finds the user's directory, and makes what is missing of it.
     pub(crate) fn open() -> Result<Self, Failure> {
         let mut dir = own_dir()?;
-        for name in ["anybinder", "worlds"] {
-            dir.push(name);
-            make_private(&dir)?;
-        }
+        dir.push("anybinder");
+        // Root's is that of the drivers of containers, too, into which those look.
+        make(&dir, 0o755)?;
+        dir.push("worlds");
+        make(&dir, PRIVATE)?;
         Ok(Self { dir })
     }
 
@@ -219,7 +220,7 @@ fn own_dir() -> Result<PathBuf, Failure> {
         }
     }
     let shared = PathBuf::from(format!("/tmp/anybinder-{uid}"));
-    make_private(&shared)?;
+    make(&shared, PRIVATE)?;
     Ok(shared)
 }
 
@@ -229,10 +230,14 @@ fn is_kept_by(dir: &Path, uid: u32) -> bool {
         .is_ok_and(|found| found.is_dir() && found.uid() == uid && found.mode() & 0o022 == 0)
 }
 
-/// Makes a directory that is open to this user alone, unless there is one.
-fn make_private(dir: &Path) -> Result<(), Failure> {
+/// The mode of a directory that is open to its user alone.
+const PRIVATE: u32 = 0o700;
+
+/// Makes a directory of this user's with a mode that lets others do no more than look, unless there is one that lets them
+/// do no more than that.
+fn make(dir: &Path, mode: u32) -> Result<(), Failure> {
     let tried = || format!("making the directory {}", dir.display());
-    match DirBuilder::new().mode(0o700).create(dir) {
+    match DirBuilder::new().mode(mode).create(dir) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             return Err(Failure::new(tried(), error)
                 .advise("set XDG_RUNTIME_DIR to a directory of your own"));
@@ -241,8 +246,11 @@ fn make_private(dir: &Path) -> Result<(), Failure> {
     }
     let (uid, _) = processes::user();
     let found = fs::symlink_metadata(dir).map_err(|error| Failure::new(tried(), error))?;
-    if !found.is_dir() || found.uid() != uid || found.mode() & 0o077 != 0 {
-        let answer = "what is there is no directory that is this user's alone";
+    if !found.is_dir() || found.uid() != uid || found.mode() & 0o777 & !mode != 0 {
+        let answer = match mode {
+            PRIVATE => "what is there is no directory that is this user's alone",
+            _ => "what is there is no directory that this user alone may change",
+        };
         return Err(Failure::new(tried(), answer)
             .advise("remove it, or set XDG_RUNTIME_DIR to a directory of your own"));
     }
@@ -303,15 +311,18 @@ mod tests {
     fn a_directory_that_others_may_change_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let own = dir.path().join("own");
-        make_private(&own).unwrap();
-        make_private(&own).unwrap();
+        make(&own, PRIVATE).unwrap();
+        make(&own, PRIVATE).unwrap();
         assert_eq!(fs::metadata(&own).unwrap().mode() & 0o777, 0o700);
         let (uid, _) = processes::user();
         assert!(is_kept_by(&own, uid) && !is_kept_by(&own, uid + 1));
+        // As the drivers of containers make root's.
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(make(&own, PRIVATE).is_err() && make(&own, 0o755).is_ok());
         fs::set_permissions(&own, fs::Permissions::from_mode(0o770)).unwrap();
-        assert!(make_private(&own).is_err() && !is_kept_by(&own, uid));
+        assert!(make(&own, 0o755).is_err() && !is_kept_by(&own, uid));
         let link = dir.path().join("link");
         symlink(dir.path(), &link).unwrap();
-        assert!(make_private(&link).is_err() && !is_kept_by(&link, uid));
+        assert!(make(&link, 0o755).is_err() && !is_kept_by(&link, uid));
     }
 }

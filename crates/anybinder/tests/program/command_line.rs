@@ -83,6 +83,13 @@ fn fewer_devices_than_are_named_are_refused_with_what_to_do() {
 }
 
 #[test]
+fn a_service_manager_without_its_device_says_how_to_have_one() {
+    let outcome = call(&["servicemanager", "/dev/none-is-called-so"]);
+    assert_eq!(outcome.code(), 1, "{outcome:?}");
+    contains(&outcome, &["No such file", "try: `anybinder run --manager -- COMMAND`"]);
+}
+
+#[test]
 fn where_proc_is_not_mounted_it_is_what_is_missed() {
     if !is_root() {
         return binder_testkit::skip("only root can cover /proc");

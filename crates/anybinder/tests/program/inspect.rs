@@ -45,6 +45,16 @@ fn the_doctor_fails_where_run_would() {
     for part in ["/dev/fuse", "does not work here", "try: "] {
         assert!(outcome.stdout.contains(part), "{part} is missing: {}", outcome.stdout);
     }
+    // What the user is told to do is what helps, and nothing else.
+    let advice = |check: &str| {
+        let mut lines = outcome.stdout.lines().skip_while(|line| !line.starts_with(check));
+        lines.nth(1).unwrap_or_default().trim().to_owned()
+    };
+    assert!(
+        advice("run ").starts_with("try: give yourself access with `sudo chmod 0666 /dev/fuse`")
+    );
+    assert!(advice("mount ").starts_with("try: run it as root"), "{}", outcome.stdout);
+    assert!(advice("mount_privilege ").starts_with("try: run it as root"), "{}", outcome.stdout);
 }
 
 #[test]
@@ -66,6 +76,7 @@ fn completions_and_the_manual_know_every_subcommand() {
         for subcommand in [
             "run",
             "world",
+            "aidl",
             "oci",
             "mount",
             "ps",

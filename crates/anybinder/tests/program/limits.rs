@@ -42,6 +42,26 @@ fn with_too_few_files_for_anybody_a_world_does_not_start_and_with_as_many_as_it_
 }
 
 #[test]
+fn a_limit_that_keeps_a_world_from_starting_is_told_with_what_helps() {
+    for caller in Caller::all() {
+        for files in [7, 9, 11] {
+            let few = finish(&mut caller.command_with_files(files, &["run", "--", "true"]));
+            assert_eq!(few.code(), 1, "{caller:?}: {few:?}");
+            for part in ["Too many open files", "try: let it open more files: `ulimit -n 1024`"] {
+                assert!(few.stderr.contains(part), "{caller:?}: {files}: {few:?}");
+            }
+        }
+    }
+    // Of root nobody counts processes.
+    if Caller::all().contains(&Caller::Ordinary) {
+        let arguments = ["--nproc=1", PROGRAM, "run", "--", "true"];
+        let alone = finish(&mut Caller::Ordinary.wrap("prlimit", &arguments));
+        assert_eq!(alone.code(), 1, "{alone:?}");
+        assert!(alone.stderr.contains("try: let this user have more processes"), "{alone:?}");
+    }
+}
+
+#[test]
 fn opens_that_were_closed_can_be_made_again() {
     let script = r#"
 for round in 1 2 3 4 5 6; do

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod aidl;
 mod caller;
 mod command_line;
 mod containers;

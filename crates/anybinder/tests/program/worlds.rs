@@ -6,6 +6,8 @@ mod home;
 mod joining;
 mod terminals;
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
 
 use self::home::Home;
@@ -158,14 +160,35 @@ fn what_cannot_be_made_leaves_nothing() {
 }
 
 #[test]
+fn the_directory_of_containers_is_that_of_roots_worlds_too() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["list"]);
+        let own = home.dir().join("anybinder");
+        // Others look into it where `anybinder oci` has made it, and it lets them where worlds have.
+        for mode in [0o755, 0o700] {
+            std::fs::set_permissions(&own, PermissionsExt::from_mode(mode)).unwrap();
+            home.fine(&["list"]);
+        }
+        let mode = |dir: &Path| std::fs::metadata(dir).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&own.join("worlds")), 0o700);
+        std::fs::remove_dir_all(&own).unwrap();
+        home.fine(&["list"]);
+        assert_eq!((mode(&own) & 0o022, mode(&own.join("worlds"))), (0, 0o700));
+    }
+}
+
+#[test]
 fn a_directory_of_others_is_not_trusted() {
     for caller in Caller::all() {
         let home = Home::of(*caller);
         home.fine(&["list"]);
         let own = home.dir().join("anybinder");
-        std::fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o777))
-            .unwrap();
+        std::fs::set_permissions(&own, PermissionsExt::from_mode(0o777)).unwrap();
         let refused = home.world(&["list"]);
-        assert!(refused.code() == 1 && refused.stderr.contains("this user's alone"), "{refused:?}");
+        assert!(
+            refused.code() == 1 && refused.stderr.contains("this user alone may change"),
+            "{refused:?}"
+        );
     }
 }

@@ -5,15 +5,12 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::Lowering;
+use crate::codes::{self, LAST_CODE};
 use crate::diagnostic::Diagnostic;
 use crate::evaluate::Scope;
 use crate::model::{InterfaceMethod, Nullability, Parameter, Type, TypeKind};
-use crate::number::Number;
 use crate::source::Span;
 use crate::syntax::{Direction, MethodSyntax, ParameterSyntax};
-
-/// The greatest number behind a method's `=`: those above are of methods that every interface has.
-const LAST_CODE: u32 = 0x00ff_ffff - 101;
 
 /// Methods that generated traits have by themselves.
 const RESERVED: [&str; 8] = [
@@ -85,12 +82,7 @@ impl Lowering<'_, '_, '_> {
             let code = match &method.code {
                 None => u32::try_from(at).unwrap_or(LAST_CODE),
                 Some(written) => {
-                    let number = Number::parse(&written.text).ok().map(|it| it.value);
-                    let code = number.and_then(|it| u32::try_from(it).ok());
-                    code.filter(|code| *code <= LAST_CODE).unwrap_or_else(|| {
-                        self.error(written, format!("a method's number is 0 to {LAST_CODE}"));
-                        LAST_CODE
-                    })
+                    codes::written_code(written, self.diagnostics).unwrap_or(LAST_CODE)
                 }
             };
             if let Some(written) = &method.code {

@@ -1,6 +1,6 @@
 //! All that AIDL's grammar allows.
 
-use binder_aidl::{MethodCode, method_codes};
+use binder_aidl::{MethodCode, SourceFile, list_methods, method_codes, package_of};
 
 use crate::code;
 
@@ -143,8 +143,43 @@ fn methods_are_known_by_their_numbers_in_broken_sources_too() {
         interface: interface.into(),
         method: method.into(),
         code,
+        is_oneway: false,
     };
     let codes = method_codes(source);
     assert_eq!(codes[0], named("a.b.I", "one", 0));
     assert!(codes.contains(&named("a.b.P.J", "four", 7)), "{codes:?}");
+}
+
+#[test]
+fn listed_methods_have_the_names_and_codes_that_calls_tell() {
+    let file = |text: &str| SourceFile::new("p/I.aidl", text);
+    let listing = list_methods(vec![
+        file("package p; @Descriptor(value=\"old.I\") interface I { void a(); oneway void b(); }"),
+        file("package p; import no.Such; oneway interface J { void c(in Unknown it) = 5; }"),
+    ]);
+    assert_eq!(listing.diagnostics, []);
+    let method = |interface: &str, method: &str, code, is_oneway| MethodCode {
+        interface: interface.into(),
+        method: method.into(),
+        code,
+        is_oneway,
+    };
+    let wanted = [
+        method("old.I", "a", 0, false),
+        method("old.I", "b", 1, true),
+        method("p.J", "c", 5, true),
+    ];
+    assert_eq!(listing.methods, wanted);
+
+    let text = "package p; interface I { void a( ; void b() = 16777215; }";
+    let listing = list_methods(vec![file(text)]);
+    let lines: Vec<_> = listing.diagnostics.iter().map(|it| it.line(&listing.files)).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(lines[1], "p/I.aidl:1:47: error: a method's number is 0 to 16777114");
+}
+
+#[test]
+fn a_package_is_known_by_what_the_source_says() {
+    assert_eq!(package_of("/* package x; */ package a.b; interface").as_deref(), Some("a.b"));
+    assert_eq!(package_of("interface I {}"), None);
 }

@@ -1,6 +1,6 @@
 //! Against real processes: children of the test that wait in a system call.
 
-#![cfg(target_arch = "x86_64")]
+#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #![expect(unsafe_code, reason = "the children are forked, and look at their registers")]
 
 use std::arch::asm;
@@ -35,9 +35,17 @@ struct Waiter {
 
 #[derive(Clone, Copy)]
 enum Entry {
-    Syscall { ignores_traps: bool },
+    Syscall {
+        ignores_traps: bool,
+    },
+    #[cfg(target_arch = "x86_64")]
     Interrupt,
 }
+
+/// How the kernel begins to tell that a thread is in read(2).
+const READ: &str = if cfg!(target_arch = "x86_64") { "0 " } else { "63 " };
+/// The same, of 32-bit programs of PCs.
+const READ_OF_OLD: &str = "3 ";
 
 const PLAIN: Entry = Entry::Syscall { ignores_traps: false };
 
@@ -79,13 +87,14 @@ impl Waiter {
                     // SAFETY: mapped above, zeros, for ever.
                     obey(from_test.as_raw_fd(), unsafe { &*board })
                 }
+                #[cfg(target_arch = "x86_64")]
                 Entry::Interrupt => wait_as_of_old(from_test.as_raw_fd()),
             }
         }
         assert!(pid > 0);
         // SAFETY: mapped above, zeros, for ever.
         let waiter = Self { pid, board: unsafe { &*board }, orders };
-        waiter.wait_for("syscall", |call| call.starts_with(['0', '3']));
+        waiter.wait_for("syscall", |call| call.starts_with(READ) || call.starts_with(READ_OF_OLD));
         waiter
     }
 
@@ -105,7 +114,7 @@ impl Waiter {
     }
 
     fn is_waiting(&self) {
-        self.wait_for("syscall", |call| call.starts_with("0 "));
+        self.wait_for("syscall", |call| call.starts_with(READ));
     }
 
     fn hold(&self) -> StoppedThread {
@@ -161,26 +170,11 @@ impl Drop for Waiter {
 fn obey(orders: i32, board: &Board) -> ! {
     let mut number = 0_u8;
     loop {
-        let (mut rdi, mut rsi, mut rdx) =
-            (u64::from(orders.cast_unsigned()), &raw mut number, 1_u64);
-        let (mut r8, mut r9, mut r10, mut r12) = (0x1111_u64, 0x2222_u64, 0x3333_u64, 0x4444_u64);
-        let (mut r13, mut r14, mut r15, mut rax) = (0x5555_u64, 0x6666_u64, 0x7777_u64, 0_i64);
-        let mut xmm = 1.5_f64;
-        // SAFETY: read(2) of one byte into `number`; the kernel changes rax, rcx and r11 only.
-        unsafe {
-            asm!("syscall", inout("rax") rax, inout("rdi") rdi, inout("rsi") rsi, inout("rdx") rdx,
-                inout("r8") r8, inout("r9") r9, inout("r10") r10, inout("r12") r12,
-                inout("r13") r13, inout("r14") r14, inout("r15") r15, inout("xmm7") xmm,
-                out("rcx") _, out("r11") _);
-        }
-        let as_before = (rdi, rsi, rdx) == (u64::from(orders.cast_unsigned()), &raw mut number, 1)
-            && (r8, r9, r10, r12) == (0x1111, 0x2222, 0x3333, 0x4444)
-            && (r13, r14, r15) == (0x5555, 0x6666, 0x7777)
-            && xmm.to_bits() == 1.5_f64.to_bits();
-        if !as_before || ![1, -i64::from(libc::EINTR)].contains(&rax) {
+        let (result, as_before) = read_checked(orders, &mut number);
+        if !as_before || ![1, -i64::from(libc::EINTR)].contains(&result) {
             board.unexpected.fetch_add(1, Ordering::Relaxed);
         }
-        if rax != 1 {
+        if result != 1 {
             board.interruptions.fetch_add(1, Ordering::Relaxed);
             continue;
         }
@@ -189,7 +183,52 @@ fn obey(orders: i32, board: &Board) -> ! {
     }
 }
 
+/// Reads a byte. Returns what the kernel has answered, and whether all other registers are as they were.
+#[cfg(target_arch = "x86_64")]
+fn read_checked(orders: i32, number: &mut u8) -> (i64, bool) {
+    let place = ptr::from_mut(number);
+    let (mut rdi, mut rsi, mut rdx) = (u64::from(orders.cast_unsigned()), place, 1_u64);
+    let (mut r8, mut r9, mut r10, mut r12) = (0x1111_u64, 0x2222_u64, 0x3333_u64, 0x4444_u64);
+    let (mut r13, mut r14, mut r15, mut rax) = (0x5555_u64, 0x6666_u64, 0x7777_u64, 0_i64);
+    let mut xmm = 1.5_f64;
+    // SAFETY: read(2) of one byte into `number`; the kernel changes rax, rcx and r11 only.
+    unsafe {
+        asm!("syscall", inout("rax") rax, inout("rdi") rdi, inout("rsi") rsi, inout("rdx") rdx,
+            inout("r8") r8, inout("r9") r9, inout("r10") r10, inout("r12") r12,
+            inout("r13") r13, inout("r14") r14, inout("r15") r15, inout("xmm7") xmm,
+            out("rcx") _, out("r11") _);
+    }
+    let as_before = (rdi, rsi, rdx) == (u64::from(orders.cast_unsigned()), place, 1)
+        && (r8, r9, r10, r12) == (0x1111, 0x2222, 0x3333, 0x4444)
+        && (r13, r14, r15) == (0x5555, 0x6666, 0x7777)
+        && xmm.to_bits() == 1.5_f64.to_bits();
+    (rax, as_before)
+}
+
+/// Reads a byte. Returns what the kernel has answered, and whether all other registers are as they were.
+#[cfg(target_arch = "aarch64")]
+fn read_checked(orders: i32, number: &mut u8) -> (i64, bool) {
+    let place = ptr::from_mut(number);
+    let mut x0 = i64::from(orders);
+    let (mut x1, mut x2, mut x8) = (place, 1_u64, libc::SYS_read);
+    let (mut x3, mut x4, mut x5, mut x6) = (0x1111_u64, 0x2222_u64, 0x3333_u64, 0x4444_u64);
+    let (mut x7, mut x9, mut x17, mut x28) = (0x5555_u64, 0x6666_u64, 0x7777_u64, 0x8888_u64);
+    let mut v7 = 1.5_f64;
+    // SAFETY: read(2) of one byte into `number`; the kernel changes x0 only.
+    unsafe {
+        asm!("svc #0", inout("x0") x0, inout("x1") x1, inout("x2") x2, inout("x3") x3,
+            inout("x4") x4, inout("x5") x5, inout("x6") x6, inout("x7") x7, inout("x8") x8,
+            inout("x9") x9, inout("x17") x17, inout("x28") x28, inout("v7") v7);
+    }
+    let as_before = (x1, x2, x8) == (place, 1, libc::SYS_read)
+        && (x3, x4, x5, x6) == (0x1111, 0x2222, 0x3333, 0x4444)
+        && (x7, x9, x17, x28) == (0x5555, 0x6666, 0x7777, 0x8888)
+        && v7.to_bits() == 1.5_f64.to_bits();
+    (x0, as_before)
+}
+
 /// Waits by the entry of 32-bit programs.
+#[cfg(target_arch = "x86_64")]
 fn wait_as_of_old(orders: i32) -> ! {
     loop {
         let mut eax = 3_i32;
@@ -344,11 +383,12 @@ fn a_traced_thread_is_left_alone() {
     drop(held);
 }
 
+#[cfg(target_arch = "x86_64")]
 #[test]
 fn a_thread_of_a_32_bit_program_is_left_alone() {
     let waiter = Waiter::new(Entry::Interrupt);
     let mut held = waiter.stop(|| ()).unwrap();
     assert_eq!(held.close(0), Err(InjectionError::Foreign));
     drop(held);
-    waiter.wait_for("syscall", |call| call.starts_with("3 "));
+    waiter.wait_for("syscall", |call| call.starts_with(READ_OF_OLD));
 }

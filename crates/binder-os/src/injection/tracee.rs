@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
-use super::registers::{self, Registers};
+use super::registers::Registers;
 use super::{Answered, InjectionError};
 use crate::thread_status::ThreadStatus;
 
@@ -17,11 +17,20 @@ use crate::thread_status::ThreadStatus;
 type Request = libc::c_long;
 
 const PEEK_TEXT: Request = 1;
+#[cfg(target_arch = "x86_64")]
 const POKE_USER: Request = 6;
 const CONTINUE: Request = 7;
 const SINGLE_STEP: Request = 9;
+/// Here these have registers of their own kind only, and every kernel has them.
+#[cfg(target_arch = "x86_64")]
 const GET_REGISTERS: Request = 12;
+#[cfg(target_arch = "x86_64")]
 const SET_REGISTERS: Request = 13;
+/// Here there are requests for sets of registers alone.
+#[cfg(target_arch = "aarch64")]
+const GET_REGISTERS: Request = 0x4204;
+#[cfg(target_arch = "aarch64")]
+const SET_REGISTERS: Request = 0x4205;
 const DETACH: Request = 17;
 const TO_SYSTEM_CALL: Request = 24;
 const SEIZE: Request = 0x4206;
@@ -66,7 +75,7 @@ enum Stepping {
     /// One instruction. It ends in a SIGTRAP, for which the kernel would change what a program does
     /// that ignores or blocks that signal.
     Instruction,
-    /// To the entry of the call, then to its exit: twice the switches, and no signal.
+    /// To the entry of the call, then to its exit: twice the switches, and no signal. On aarch64 always.
     EntryAndExit,
 }
 
@@ -104,6 +113,7 @@ impl Tracee {
     /// # Errors
     ///
     /// As [`stop`](Self::stop); if `ready` was called, the thread is gone.
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn divert(
         tid: u32,
         number: libc::c_long,
@@ -112,7 +122,7 @@ impl Tracee {
     ) -> Result<(), InjectionError> {
         ptrace(SEIZE, tid, 0, 0).map_err(refused_to_seize)?;
         let (mut tracee, ()) = Self::await_stop(tid, Stepping::Instruction, answer)?;
-        let (place, number) = (registers::PLACE_OF_NUMBER, number.cast_unsigned());
+        let (place, number) = (super::registers::PLACE_OF_NUMBER, number.cast_unsigned());
         ptrace(POKE_USER, tid, place, number).map_err(|_| tracee.lost())?;
         ready();
         tracee.resume(DETACH)?;
@@ -156,8 +166,10 @@ impl Tracee {
         let mut instruction = 0_u64;
         let place = (&raw mut instruction).expose_provenance() as u64;
         // SAFETY: the kernel writes one word to `place`, which is one and lives through the call.
-        let peeked = unsafe { raw_ptrace(PEEK_TEXT, self.tid, registers.call_site(), place) };
-        let is_callable = peeked.is_ok() && registers.is_behind_call(instruction);
+        let peeked = unsafe { raw_ptrace(PEEK_TEXT, self.tid, registers.place_of_call(), place) };
+        let settled = peeked.ok().and_then(|()| registers.settled(instruction));
+        let is_callable = settled.is_some();
+        let registers = settled.unwrap_or(registers);
         let mut signal_mask = 0_u64;
         let place = (&raw mut signal_mask).expose_provenance() as u64;
         // SAFETY: the kernel writes eight bytes to `place`, a word that lives through the call.
@@ -259,7 +271,7 @@ impl Tracee {
         let mut registers = MaybeUninit::<libc::user_regs_struct>::zeroed();
         let place = registers.as_mut_ptr().expose_provenance() as u64;
         // SAFETY: the kernel writes a `user_regs_struct` to `place`, which is one.
-        let got = unsafe { raw_ptrace(GET_REGISTERS, self.tid, 0, place) };
+        let got = unsafe { move_registers(GET_REGISTERS, self.tid, place) };
         got.map_err(|_| self.lost())?;
         // SAFETY: it is made of integers, for which zeros are values too.
         Ok(Registers::new(unsafe { registers.assume_init() }))
@@ -268,7 +280,7 @@ impl Tracee {
     fn set_registers(&mut self, registers: &Registers) -> Result<(), InjectionError> {
         let place = registers.as_ptr().expose_provenance() as u64;
         // SAFETY: the kernel reads a `user_regs_struct` from `place`, which is one.
-        let set = unsafe { raw_ptrace(SET_REGISTERS, self.tid, 0, place) };
+        let set = unsafe { move_registers(SET_REGISTERS, self.tid, place) };
         set.map_err(|_| self.lost())
     }
 
@@ -284,7 +296,11 @@ impl Tracee {
             match self.result {
                 Some(result) => self.set_registers(&kept.registers.returning(result))?,
                 None => {
-                    self.set_registers(&kept.registers)?;
+                    if let Some(arguments) = kept.registers.arguments_to_repeat() {
+                        // That it succeeds changes nothing.
+                        let _ = self.call(libc::SYS_getpid, arguments)?;
+                    }
+                    self.set_registers(&kept.registers.leaving())?;
                     self.stop_before_signals()?;
                 }
             }
@@ -324,7 +340,11 @@ fn seize(
         errno => refused_to_seize(errno),
     })?;
     let ignores_trap = status.ignored_signals & TRAP_BIT != 0;
-    Ok(if ignores_trap { Stepping::EntryAndExit } else { Stepping::Instruction })
+    Ok(if ignores_trap || cfg!(target_arch = "aarch64") {
+        Stepping::EntryAndExit
+    } else {
+        Stepping::Instruction
+    })
 }
 
 fn refused_to_seize(errno: Errno) -> InjectionError {
@@ -339,6 +359,37 @@ fn ptrace(request: Request, tid: u32, address: u64, data: u64) -> Result<(), Err
     debug_assert!(!matches!(request, PEEK_TEXT | GET_REGISTERS | GET_SIGNAL_MASK));
     // SAFETY: the other requests take numbers only, or are made with a pointer elsewhere.
     unsafe { raw_ptrace(request, tid, address, data) }
+}
+
+/// Reads or writes all registers of a thread.
+///
+/// # Safety
+///
+/// `place` must be the address of a `user_regs_struct`, to be written to or read from.
+#[cfg(target_arch = "x86_64")]
+unsafe fn move_registers(request: Request, tid: u32, place: u64) -> Result<(), Errno> {
+    // SAFETY: the caller vouches for `place`, which is what these requests want.
+    unsafe { raw_ptrace(request, tid, 0, place) }
+}
+
+/// Reads or writes all registers of a thread. Those of a thread of a 32-bit program are fewer: what is behind them stays.
+///
+/// # Safety
+///
+/// `place` must be the address of a `user_regs_struct`, to be written to or read from.
+#[cfg(target_arch = "aarch64")]
+unsafe fn move_registers(request: Request, tid: u32, place: u64) -> Result<(), Errno> {
+    /// NT_PRSTATUS: the general registers.
+    const GENERAL: u64 = 1;
+    let place = usize::try_from(place).map_err(|_| Errno::FAULT)?;
+    let mut range = libc::iovec {
+        iov_base: std::ptr::with_exposed_provenance_mut(place),
+        iov_len: size_of::<libc::user_regs_struct>(),
+    };
+    let range = (&raw mut range).expose_provenance() as u64;
+    // SAFETY: these requests want a range, which lives through the call, and touch no more than is in it; for that
+    // the caller vouches.
+    unsafe { raw_ptrace(request, tid, GENERAL, range) }
 }
 
 /// # Safety
