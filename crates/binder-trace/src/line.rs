@@ -86,7 +86,7 @@ impl LineWriter {
                 let from = self.write_decoded(&head, "", &request, out);
                 self.write_data(&head, &sent.data, from, out);
             }
-            None => self.write_unknown(&head, sent, out),
+            None => self.write_unknown(&head, call, sent, out),
         }
     }
 
@@ -115,7 +115,7 @@ impl LineWriter {
                         self.write_data(&head, &reply.sent.data, from, out);
                     }
                     Some(failure) => line(out, format_args!("{head}  -> {failure}")),
-                    None => self.write_unknown(&head, &reply.sent, out),
+                    None => self.write_unknown(&head, call, &reply.sent, out),
                 }
             }
             (CallStatus::Done, None) => {
@@ -147,10 +147,11 @@ impl LineWriter {
         parcel.bytes_from()
     }
 
-    /// Appends data of which no types are known: what it looks like, and its bytes.
-    fn write_unknown(&self, head: &str, sent: &SentRecord, out: &mut String) {
+    /// Appends data of a call or its reply of which no types are known: its bytes, and before them what they look like, if
+    /// the call is of an interface. Others may send anything.
+    fn write_unknown(&self, head: &str, call: &TracedCall, sent: &SentRecord, out: &mut String) {
         let guess = guessed(sent, self.max_data_bytes);
-        if !guess.is_empty() {
+        if call.sent.interface.is_some() && !guess.is_empty() {
             let values: Vec<String> = guess.iter().map(ToString::to_string).collect();
             line(out, format_args!("{head}  perhaps {}", values.join(", ")));
         }
