@@ -180,8 +180,10 @@ impl Calls {
     /// Takes out the call behind a request, to go on with it.
     pub(crate) fn take(&mut self, unique: u64) -> Option<Box<Call>> {
         let call = self.by_request.remove(&unique)?;
-        if let CallState::Asleep(thread, _) = call.state {
-            self.asleep[thread.slot()].unique = None;
+        if let CallState::Asleep(thread, _) = call.state
+            && let Some(place) = self.asleep.get_mut(thread.slot())
+        {
+            place.unique.take_if(|its| *its == unique);
         }
         Some(call)
     }

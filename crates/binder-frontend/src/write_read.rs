@@ -253,6 +253,10 @@ impl<F: Clone> Frontend<F> {
                 Err(Errno::EINTR)
             }
             Ok(Outcome::Park(thread)) => {
+                // By two doors a thread can have begun two calls, and sleeps in the last.
+                if let Some(left) = self.calls.take_asleep(thread) {
+                    self.end_call(left, Err(Errno::EINTR));
+                }
                 call.state = CallState::Asleep(thread, Check::Fresh);
                 return self.calls.insert(call);
             }

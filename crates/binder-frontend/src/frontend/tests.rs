@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use binder_core::{CallerMemory, ClaimedAddr, CopyFault, Errno, Limits, Resource};
 use binder_uapi::{
-    BC_ENTER_LOOPER, BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BinderFreezeInfo,
-    BinderFrozenStatusInfo,
+    BC_ENTER_LOOPER, BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BINDER_WRITE_READ, BinderFreezeInfo,
+    BinderFrozenStatusInfo, BinderWriteRead,
 };
 use zerocopy::IntoBytes;
 
@@ -67,6 +67,20 @@ fn a_read_sleeps_if_its_file_is_no_longer_non_blocking_and_so_does_the_next() {
     assert!(device.see_mode(2, Some(false)).is_empty());
     assert_eq!(answers(&device.interrupt(2)), failed(2, Errno::EINTR));
     assert!(device.read(4, TID + 1).is_empty(), "there is no other look");
+}
+
+#[test]
+fn a_thread_that_comes_by_two_doors_sleeps_in_one_read() {
+    let mut device = TestFrontend::new(false);
+    assert!(device.read(2, TID).is_empty() && device.read(4, TID + 1).is_empty());
+    // It has read before: there is memory for what it reads.
+    let read = BinderWriteRead { read_size: 256, ..BinderWriteRead::default() };
+    let again = device.ioctl(6, TID, BINDER_WRITE_READ, read.as_bytes());
+    assert_eq!(answers(&again), failed(2, Errno::EINTR));
+    assert!(!device.frontend.interrupt(2));
+    assert_eq!(answers(&device.interrupt(4)), failed(4, Errno::EINTR));
+    device.frontend.shrink();
+    assert_eq!(answers(&device.interrupt(6)), failed(6, Errno::EINTR));
 }
 
 #[test]
