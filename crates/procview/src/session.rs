@@ -406,9 +406,12 @@ impl Shared {
         read: &Read,
         caller: ViewReader,
     ) -> Result<Arc<Vec<ListedProcess>>, ViewErrno> {
+        // The kernel opens no directory of what it keeps: there is no number to remember anything by.
+        if self.view.keeping() == Keeping::Kept {
+            return self.view.processes(caller);
+        }
         let fh = usize::try_from(read.fh).unwrap_or(usize::MAX);
-        if self.view.keeping() == Keeping::Asked
-            && read.offset > 0
+        if read.offset > 0
             && let (_, Begun::Processes(processes)) = self.begun(fh)?
         {
             return Ok(processes);
