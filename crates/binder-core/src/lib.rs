@@ -9,7 +9,7 @@
 //! A call, file by file: `write_read` (the two phases of the ioctl), `command` (decodes `BC_*`),
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
 //! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
-//! back by way of `reply`. What objects bring along: `image`, `scatter`, `descriptors`, `suspended_call`. The
+//! back by way of `reply`. Calls that came another way: `adoption`. What objects bring along: `image`, `scatter`, `descriptors`, `suspended_call`. The
 //! other modules: `manager`, `node`, `handle`, `async_todo`, `death`, `freeze`, `freeze_links`,
 //! `looper`, `priority`, `exit`, `release`, `account`.
 //! What people may know of all this: `journal` (the last sends), `trace_log` (all that happens), `counters`,
@@ -21,6 +21,7 @@
 extern crate alloc;
 
 mod account;
+mod adoption;
 mod async_todo;
 mod buffer;
 mod command;
@@ -71,6 +72,7 @@ mod work;
 mod write_read;
 
 pub use account::{Amounts, Excess, Limits, Resource, Whose};
+pub use adoption::DirectCall;
 pub use context::{Caller, Context, Waits};
 pub use copy_out::CopyOut;
 pub use counters::Counters;

@@ -424,13 +424,13 @@ impl Context {
         }
     }
 
-    /// Begins a transaction: its sender pays, its receiver counts it, and its buffer knows it.
+    /// Begins a transaction: its sender pays, its receiver counts it, and its buffer, if it has one, knows it.
     pub(crate) fn begin_transaction(&mut self, transaction: Transaction) -> TransactionKey {
         let Transaction { to_process, buffer, .. } = transaction;
         self.charge(&transaction);
         let transaction = self.transactions.insert(transaction);
-        let (Some(receiver), Some(start)) = (to_process, buffer) else {
-            debug_assert!(false, "a transaction begins with a receiver and a buffer");
+        let Some(receiver) = to_process else {
+            debug_assert!(false, "a transaction begins with a receiver");
             return transaction;
         };
         self.count_outstanding(receiver);
@@ -438,7 +438,9 @@ impl Context {
             self.journal.last_sent = Some(transaction);
         }
         let mapping = self.processes[receiver].mapping.as_mut();
-        if let Some(buffer) = mapping.and_then(|mapping| mapping.get_mut(start)) {
+        if let (Some(mapping), Some(start)) = (mapping, buffer)
+            && let Some(buffer) = mapping.get_mut(start)
+        {
             buffer.transaction = Some(transaction);
         }
         transaction

@@ -4,9 +4,11 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
+use binder_ring::SlotIndex;
+
 use crate::{
-    Adoption, AlreadyAdopted, CallNumber, CallProgress, GrantWord, PostedWord, ServedWord,
-    ServerSlot,
+    Adoption, AlreadyAdopted, AwakeCount, CallBell, CallNumber, CallProgress, GrantWord,
+    PostedWord, ServedWord,
 };
 
 /// What a futex does: it sleeps unless the word has changed, and is woken.
@@ -52,8 +54,8 @@ fn first() -> CallNumber {
     CallNumber::default().next()
 }
 
-fn slot(number: u32) -> ServerSlot {
-    ServerSlot::new(number).unwrap()
+fn slot(number: u32) -> SlotIndex {
+    SlotIndex::new(number).unwrap()
 }
 
 impl Lane {
@@ -77,7 +79,7 @@ impl Lane {
     }
 
     /// Serves the call, if there is one and it is this thread's. Says whether it has replied; none if there was nothing.
-    fn serve(&self, slot: ServerSlot) -> Option<Result<(), AlreadyAdopted>> {
+    fn serve(&self, slot: SlotIndex) -> Option<Result<(), AlreadyAdopted>> {
         if self.posted.number() != first() || !self.served.claim(first(), slot) {
             return None;
         }
@@ -253,5 +255,83 @@ fn nobody_serves_unseen_in_a_lane_that_is_revoked() {
             other => panic!("{other:?}"),
         }
         assert_eq!(lane.served.progress(first()), CallProgress::Adopted);
+    });
+}
+
+/// A server with one lane, whose threads sleep on the bell.
+#[derive(Default)]
+struct Attention {
+    lane: Lane,
+    awake: AwakeCount,
+    bell: CallBell,
+    sleepers: Futex,
+}
+
+impl Attention {
+    /// Makes a call, and rings if that is needed.
+    fn call(&self) {
+        self.bell.begin(slot(0));
+        self.lane.post();
+        if self.awake.is_nobody_awake() {
+            self.bell.ring();
+            self.sleepers.wake();
+        }
+    }
+
+    /// A thread that is awake serves one call, and sleeps until there is one.
+    fn serve_one(&self) {
+        loop {
+            let value = self.bell.value();
+            if self.lane.serve(slot(3)).is_some() {
+                return;
+            }
+            self.awake.leave();
+            if self.bell.calls().next().is_some() && self.lane.posted.number() == first() {
+                self.awake.enter();
+                continue;
+            }
+            self.sleepers.sleep(self.bell.word(), value);
+            self.awake.enter();
+        }
+    }
+}
+
+/// A call finds a thread that is about to sleep, or wakes it.
+#[test]
+fn no_call_is_missed_by_a_thread_that_goes_to_sleep() {
+    // More than three switches where none is due add minutes, and nothing else.
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let attention = Arc::new(Attention::default());
+        attention.awake.enter();
+        let server = {
+            let attention = attention.clone();
+            thread::spawn(move || attention.serve_one())
+        };
+        attention.call();
+        assert_eq!(attention.lane.wait(), CallProgress::Replied);
+        server.join().unwrap();
+    });
+}
+
+/// A thread that begins to serve a call sees another that was made meanwhile, or its maker sees that nobody looks.
+#[test]
+fn a_call_beside_one_that_is_served_is_seen() {
+    loom::model(|| {
+        let attention = Arc::new(Attention::default());
+        attention.awake.enter();
+        let server = {
+            let attention = attention.clone();
+            thread::spawn(move || {
+                // It serves the call of another caller from here on.
+                attention.awake.leave();
+                attention.lane.posted.number() == first()
+            })
+        };
+        attention.lane.post();
+        let asks = attention.awake.is_nobody_awake();
+        let is_seen = server.join().unwrap();
+        assert!(asks || is_seen);
     });
 }

@@ -17,15 +17,22 @@
 //! and revokes, are not. `docs/decisions/0042-the-lane.md` has the reasons.
 
 #![no_std]
-#![forbid(unsafe_code)]
 
+mod attention;
 mod grant;
+#[cfg(not(loom))]
+pub mod layout;
 mod posted;
+#[cfg(not(loom))]
+mod segment;
 mod served;
 
+pub use attention::{AwakeCount, CallBell};
 pub use grant::GrantWord;
 pub use posted::{CallNumber, PostedWord};
-pub use served::{Adoption, AlreadyAdopted, CallProgress, ServedWord, ServerSlot};
+#[cfg(not(loom))]
+pub use segment::{CallerSegment, LaneSegment, ServerSegment};
+pub use served::{Adoption, AlreadyAdopted, CallProgress, ServedWord};
 
 #[cfg(all(test, loom))]
 mod interleavings;

@@ -1,25 +1,10 @@
 //! The word of server and driver: what has become of a call.
 
+use binder_ring::SlotIndex;
+use binder_ring::layout::SLOTS;
+
 use crate::atomic::{AtomicU32, Ordering};
 use crate::posted::CallNumber;
-
-/// The slot of a server's thread in the ring: by it the driver knows the thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ServerSlot(u32);
-
-impl ServerSlot {
-    const BITS: u32 = 5;
-
-    /// Slot `number`, if there is such a one.
-    pub fn new(number: u32) -> Option<Self> {
-        (number < 1 << Self::BITS).then_some(Self(number))
-    }
-
-    /// Its number.
-    pub fn number(self) -> u32 {
-        self.0
-    }
-}
 
 /// Written by a server's threads and by the driver, each of which changes it only from what it has seen; the caller reads
 /// it, and sleeps on it.
@@ -54,10 +39,17 @@ impl State {
     }
 }
 
+const SLOT_BITS: u32 = 5;
 const SLOT_SHIFT: u32 = State::BITS;
-const NUMBER_SHIFT: u32 = SLOT_SHIFT + ServerSlot::BITS;
+const NUMBER_SHIFT: u32 = SLOT_SHIFT + SLOT_BITS;
 
-const _: () = assert!(NUMBER_SHIFT + CallNumber::BITS < u32::BITS);
+const _: () = assert!(NUMBER_SHIFT + CallNumber::BITS < u32::BITS && SLOTS < 1 << SLOT_BITS);
+
+/// In the place of a slot that there is not.
+const FIRST: SlotIndex = match SlotIndex::new(0) {
+    Some(slot) => slot,
+    None => unreachable!(),
+};
 
 /// So often the driver looks at a word that changes under its hands.
 const MOST_ATTEMPTS: u32 = 8;
@@ -66,7 +58,7 @@ const MOST_ATTEMPTS: u32 = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Value {
     number: CallNumber,
-    slot: ServerSlot,
+    slot: SlotIndex,
     state: State,
 }
 
@@ -74,13 +66,14 @@ impl Value {
     fn of_bits(bits: u32) -> Self {
         Self {
             number: CallNumber::of_bits(bits >> NUMBER_SHIFT),
-            slot: ServerSlot(bits >> SLOT_SHIFT & ((1 << ServerSlot::BITS) - 1)),
+            // A number that no slot has is a lie, of which the server has its own call spoilt.
+            slot: SlotIndex::new(bits >> SLOT_SHIFT & ((1 << SLOT_BITS) - 1)).unwrap_or(FIRST),
             state: State::of_bits(bits),
         }
     }
 
     fn bits(self) -> u32 {
-        self.number.bits() << NUMBER_SHIFT | self.slot.0 << SLOT_SHIFT | self.state as u32
+        self.number.bits() << NUMBER_SHIFT | self.slot.number() << SLOT_SHIFT | self.state as u32
     }
 
     /// Whether call `number` is the next: the one before is over, or was the driver's.
@@ -108,7 +101,7 @@ pub enum Adoption {
     /// A call to which no thread has come.
     Unserved,
     /// A call that the thread of this slot serves, as the server says.
-    Served(ServerSlot),
+    Served(SlotIndex),
     /// Nothing: the call is over, or was adopted before.
     Over,
 }
@@ -135,7 +128,7 @@ impl ServedWord {
     /// Has the thread of `slot` serve call `number`. Says whether it does: another thread may have come first, or the
     /// driver. For the server.
     #[must_use = "the call may be another's"]
-    pub fn claim(&self, number: CallNumber, slot: ServerSlot) -> bool {
+    pub fn claim(&self, number: CallNumber, slot: SlotIndex) -> bool {
         let now = self.load();
         now.precedes(number) && self.change(now, Value { number, slot, state: State::Claimed })
     }
@@ -146,7 +139,7 @@ impl ServedWord {
     /// # Errors
     ///
     /// If the driver has seen to it already, and takes the thread for the one that serves it.
-    pub fn give_back(&self, number: CallNumber, slot: ServerSlot) -> Result<(), AlreadyAdopted> {
+    pub fn give_back(&self, number: CallNumber, slot: SlotIndex) -> Result<(), AlreadyAdopted> {
         let before = Value { number: number.before(), slot, state: State::Replied };
         let is_back = self.change(Value { number, slot, state: State::Claimed }, before);
         is_back.then_some(()).ok_or(AlreadyAdopted)
@@ -157,7 +150,7 @@ impl ServedWord {
     /// # Errors
     ///
     /// If the driver has adopted it.
-    pub fn reply(&self, number: CallNumber, slot: ServerSlot) -> Result<(), AlreadyAdopted> {
+    pub fn reply(&self, number: CallNumber, slot: SlotIndex) -> Result<(), AlreadyAdopted> {
         let claimed = Value { number, slot, state: State::Claimed };
         let has_replied = self.change(claimed, Value { state: State::Replied, ..claimed });
         has_replied.then_some(()).ok_or(AlreadyAdopted)
@@ -185,7 +178,7 @@ impl ServedWord {
                 return if is_claimed { Adoption::Served(now.slot) } else { Adoption::Unserved };
             }
         }
-        self.0.store(Value { number, slot: ServerSlot(0), state }.bits(), Ordering::Release);
+        self.0.store(Value { number, slot: FIRST, state }.bits(), Ordering::Release);
         Adoption::Unserved
     }
 
@@ -213,8 +206,8 @@ mod tests {
     use super::*;
     use crate::PostedWord;
 
-    fn slot(number: u32) -> ServerSlot {
-        ServerSlot::new(number).expect("a slot")
+    fn slot(number: u32) -> SlotIndex {
+        SlotIndex::new(number).expect("a slot")
     }
 
     fn served(bits: u32) -> ServedWord {
@@ -233,8 +226,8 @@ mod tests {
         for _ in 0..3 {
             posted.post(number);
             assert_eq!((posted.number(), word.progress(number)), (number, CallProgress::Pending));
-            assert!(word.claim(number, slot(31)));
-            assert_eq!(word.reply(number, slot(31)), Ok(()));
+            assert!(word.claim(number, slot(30)));
+            assert_eq!(word.reply(number, slot(30)), Ok(()));
             assert_eq!(word.progress(number), CallProgress::Replied);
             number = number.next();
         }
@@ -278,6 +271,5 @@ mod tests {
                     || adopted == Adoption::Over
             );
         }
-        assert_eq!(ServerSlot::new(32), None);
     }
 }

@@ -5,9 +5,9 @@
     reason = "memory that another process changes is copied through raw pointers"
 )]
 
-use core::array;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU64, Ordering};
+use core::{array, iter};
 
 use binder_uapi::BinderWriteRead;
 
@@ -38,8 +38,8 @@ pub struct SlotIndex(u32);
 
 impl SlotIndex {
     /// Slot `number`, if there is such a one.
-    pub fn new(number: u32) -> Option<Self> {
-        (number < SLOTS).then_some(Self(number))
+    pub const fn new(number: u32) -> Option<Self> {
+        if number < SLOTS { Some(Self(number)) } else { None }
     }
 
     /// Its number.
@@ -54,7 +54,12 @@ impl SlotIndex {
 
     /// All slots of these bits.
     pub fn of_bits(bits: u32) -> impl Iterator<Item = Self> {
-        (0..SLOTS).map(Self).filter(move |slot| bits & slot.bit() != 0)
+        let mut left = bits & ((1 << SLOTS) - 1);
+        iter::from_fn(move || {
+            let slot = (left != 0).then_some(Self(left.trailing_zeros()))?;
+            left &= !slot.bit();
+            Some(slot)
+        })
     }
 
     /// All slots.

@@ -23,6 +23,7 @@ const UPDATE: Code = Code::MAX;
 #[expect(missing_docs, reason = "the commands of binder.h; numbers choose from what there is")]
 pub enum Step {
     Send { slot: usize, handle: usize, is_oneway: bool, objects: Vec<(u8, usize)> },
+    Adopt { slot: usize, handle: usize },
     Reply { slot: usize, objects: Vec<(u8, usize)> },
     Free { slot: usize, which: usize },
     Add { slot: usize, handle: usize, is_strong: bool },
@@ -167,6 +168,7 @@ impl<'s> Game<'s> {
                 let taken = self.model.send(pid, handle, is_oneway, code, &objects);
                 self.write(slot, write, taken);
             }
+            Step::Adopt { slot, handle } => self.adopt(slot, handle),
             Step::Reply { slot, ref objects } => {
                 let code = self.code();
                 let objects = self.objects(slot, objects);
@@ -255,6 +257,20 @@ impl<'s> Game<'s> {
                 self.players[slot] = self.enter();
             }
         }
+    }
+
+    /// Has the driver adopt a call, where there may be one that it does not know of.
+    fn adopt(&mut self, slot: usize, handle: usize) {
+        let handle = self.handle(slot, handle);
+        let Some(core) = self.stage.rig().core() else { return };
+        let Some(server) = self.model.adopt(self.players[slot].pid, handle, self.next_code + 1)
+        else {
+            return;
+        };
+        let code = self.code();
+        let server = self.players.iter().find(|player| player.pid == server).expect("it plays");
+        let (from, server) = (self.players[slot].party.caller(), server.party.caller());
+        assert_eq!(core.adopt_call(from, handle, (code, flags_of(code)), server), Ok(()));
     }
 
     fn freeze_info(&self, whom: usize, enable: u32) -> BinderFreezeInfo {
@@ -404,8 +420,11 @@ fn ptr(which: usize) -> u64 {
 }
 
 fn message(code: Code, objects: &[Object]) -> Message {
-    let flags = if takes_them_in_reply(code) { TF_ACCEPT_FDS } else { 0 };
-    with_objects(Message::new(code).flags(flags), objects)
+    with_objects(Message::new(code).flags(flags_of(code)), objects)
+}
+
+fn flags_of(code: Code) -> u32 {
+    if takes_them_in_reply(code) { TF_ACCEPT_FDS } else { 0 }
 }
 
 fn with_objects(message: Message, objects: &[Object]) -> Message {

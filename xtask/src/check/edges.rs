@@ -37,7 +37,7 @@ const RULES: &[Rule] = &[
     rule("pidns", &["idr"], Purity::Pure),
     rule("binder-core", &["binder-uapi", "idr", "pidns"], Purity::Pure),
     rule("binder-frontend", &["binder-core", "binder-uapi"], Purity::Pure),
-    rule("binder-lane", &[], Purity::Pure),
+    rule("binder-lane", &["binder-ring"], Purity::PureBut("segment")),
     rule("binder-ring", &["binder-uapi"], Purity::PureBut("segment")),
     rule("binder-ring-client", &["binder-ring", "binder-uapi"], Purity::Free),
     rule(

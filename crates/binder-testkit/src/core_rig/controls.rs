@@ -1,9 +1,10 @@
 //! What a check has a rig do, so that things happen in an order of its own, or go wrong.
 
-use binder_core::{Patience, Priority};
+use binder_core::{DirectCall, Patience, Priority};
+use rustix::io::Errno;
 
 use super::windows::Disruption;
-use super::{CoreRig, Trouble, World, contexts};
+use super::{CoreRig, Trouble, World, contexts, errno};
 use crate::fake_memory::Fickle;
 use crate::{Caller, Host, Process, Thread};
 
@@ -90,6 +91,34 @@ impl CoreRig {
     /// The same with a thread that ends, whatever it does.
     pub fn exit_in_window(&self, windows: usize, caller: Caller) {
         self.disrupt(windows, caller.process, move |world| world.end_thread(caller));
+    }
+
+    /// Has the driver adopt a call, of this code and these flags, that a thread of `server` serves.
+    ///
+    /// # Errors
+    ///
+    /// As the driver answers.
+    pub fn adopt_call(
+        &self,
+        from: Caller,
+        handle: u32,
+        (code, flags): (u32, u32),
+        server: Caller,
+    ) -> Result<(), Errno> {
+        let mut world = self.world.borrow_mut();
+        let (context, from) = world.core_caller(from);
+        let (_, server) = world.core_caller(server);
+        let call = DirectCall {
+            from,
+            handle,
+            code,
+            flags,
+            server: server.process,
+            server_tid: server.tid,
+        };
+        let adopted = world.devices[context].context_mut().adopt_call(&call).map_err(errno);
+        world.carry_out_effects();
+        adopted
     }
 
     /// Ends a thread, whatever it does.

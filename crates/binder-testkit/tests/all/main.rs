@@ -1,5 +1,6 @@
 //! The whole driver core, played by scripted clients.
 
+mod adoption;
 mod disruptions;
 mod early_reservations;
 mod faults;

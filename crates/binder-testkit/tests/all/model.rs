@@ -16,6 +16,7 @@ fn step(oneways: f64) -> impl Strategy<Value = Step> {
         6 => (slot.clone(), which.clone(), is_oneway, objects.clone()).prop_map(
             |(slot, handle, is_oneway, objects)| Step::Send { slot, handle, is_oneway, objects }
         ),
+        2 => (slot.clone(), which.clone()).prop_map(|(slot, handle)| Step::Adopt { slot, handle }),
         3 => (slot.clone(), objects).prop_map(|(slot, objects)| Step::Reply { slot, objects }),
         4 => (slot.clone(), which.clone()).prop_map(|(slot, which)| Step::Free { slot, which }),
         2 => (slot.clone(), which.clone(), any::<bool>())
@@ -35,6 +36,17 @@ fn step(oneways: f64) -> impl Strategy<Value = Step> {
         1 => (slot.clone(), any::<bool>())
             .prop_map(|(slot, is_full)| Step::Fill { slot, is_full }),
         1 => slot.prop_map(|slot| Step::Replace { slot }),
+    ]
+}
+
+/// Steps about calls that the driver adopts.
+fn adopted() -> impl Strategy<Value = Step> {
+    let (slot, which) = (0..SLOTS, 0..8_usize);
+    prop_oneof![
+        (slot.clone(), which.clone()).prop_map(|(slot, handle)| Step::Adopt { slot, handle }),
+        slot.clone().prop_map(|slot| Step::Reply { slot, objects: Vec::new() }),
+        slot.clone().prop_map(|slot| Step::Read { slot }),
+        (slot, which).prop_map(|(slot, which)| Step::Free { slot, which }),
     ]
 }
 
@@ -148,6 +160,15 @@ proptest! {
     #[test]
     fn those_who_freeze_each_other_read_what_the_model_reads(
         steps in vec(prop_oneof![2 => frozen(), 3 => step(0.6)], 1..150),
+        objects in slices(),
+    ) {
+        compare(&[acquaintance(), steps].concat(), objects);
+    }
+
+    // Callers that mostly do nothing else may be in a call that the driver does not know of.
+    #[test]
+    fn those_whose_calls_are_adopted_read_what_the_model_reads(
+        steps in vec(prop_oneof![3 => adopted(), 1 => step(0.2)], 1..150),
         objects in slices(),
     ) {
         compare(&[acquaintance(), steps].concat(), objects);

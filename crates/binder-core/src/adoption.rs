@@ -1,0 +1,95 @@
+//! Calls that reached their server without the driver, and become the driver's while they are served.
+
+use binder_uapi::{BinderTransactionData, BinderTransactionDataSg};
+
+use crate::context::{Caller, Context};
+use crate::error::Errno;
+use crate::process::ProcessKey;
+use crate::thread::{Thread, ThreadKey, no_error};
+use crate::transaction::{Transaction, TransactionKind};
+use crate::work::Work;
+
+/// A call that a thread serves and the driver has not heard of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DirectCall {
+    /// The thread that waits for the reply.
+    pub from: Caller,
+    /// The handle that it has called.
+    pub handle: u32,
+    /// The call's code.
+    pub code: u32,
+    /// The call's flags.
+    pub flags: u32,
+    /// The open file of its server.
+    pub server: ProcessKey,
+    /// The thread of the server that serves it.
+    pub server_tid: u32,
+}
+
+impl Context {
+    /// Takes a call over, as if it had been sent here, and its server had read it and freed its buffer. The caller reads a
+    /// completion and the reply, the server is on the stack of threads that wait for each other, and the end of either is the other's.
+    ///
+    /// The call is under way, so no limit keeps it from being counted. Who claims that it is may lie: both threads
+    /// must exist and be in no other call, and the handle must be one to an object of the server's.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the handle is none to an object of the server's, or a file is closed; `EPROTO` if there is no such thread,
+    /// or it is in another call. Nothing has changed then.
+    pub fn adopt_call(&mut self, call: &DirectCall) -> Result<(), Errno> {
+        let DirectCall { from, handle, code, flags, server, server_tid } = *call;
+        let target = self.resolve_target(from.process, handle).map_err(|_| Errno::EINVAL)?;
+        if target.owner != server {
+            return Err(Errno::EINVAL);
+        }
+        let thread = self.thread_in_no_call(from.process, from.tid)?;
+        let server_thread = self.thread_in_no_call(server, server_tid)?;
+
+        let id = self.ids.next();
+        self.threads[thread].extended_error = no_error(id);
+        let transaction_data =
+            BinderTransactionData { target: handle.into(), code, flags, ..Default::default() };
+        let data = BinderTransactionDataSg { transaction_data, ..Default::default() };
+        self.log_send(id, TransactionKind::Call, thread, &data);
+        self.log_target(server, Some(server_thread), Some(target.node));
+        // Its server sleeps in no read: it serves.
+        self.unpark(server_thread);
+        let transaction = self.begin_transaction(Transaction {
+            trace: self.trace(),
+            kind: TransactionKind::Call,
+            sender: from.process,
+            from: Some(thread),
+            from_parent: None,
+            to_process: Some(server),
+            to_thread: Some(server_thread),
+            to_parent: None,
+            code,
+            flags,
+            sender_euid: from.euid,
+            priority: self.threads[thread].priority,
+            replaced_priority: None,
+            buffer: None,
+        });
+        self.threads[thread].stack = Some(transaction);
+        self.queue_deferred(thread, Work::TransactionComplete);
+        self.threads[server_thread].stack = Some(transaction);
+        self.conclude_send(thread, Ok(()));
+        if self.journal.is_traced() {
+            self.trace_receipt(server_thread, transaction);
+        }
+        Ok(())
+    }
+
+    /// A thread that neither waits for a reply nor serves a call, nor has one to read.
+    fn thread_in_no_call(&self, process: ProcessKey, tid: u32) -> Result<ThreadKey, Errno> {
+        let state = self.processes.get(process).filter(|state| state.is_open());
+        let thread = *state.ok_or(Errno::EINVAL)?.threads.get(&tid).ok_or(Errno::EPROTO)?;
+        let Thread { stack, todo, suspended_call, unfinished, .. } = &self.threads[thread];
+        let is_in_call = stack.is_some()
+            || todo.has_transactions()
+            || suspended_call.is_some()
+            || unfinished.is_some();
+        if is_in_call { Err(Errno::EPROTO) } else { Ok(thread) }
+    }
+}

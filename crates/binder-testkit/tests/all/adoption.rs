@@ -1,0 +1,133 @@
+//! Calls that the driver adopts from a server that serves them already.
+
+use binder_testkit::Return::{DeadReply, Reply, Transaction, TransactionComplete};
+use binder_testkit::{
+    CoreRig, Message, Mode, Party, Stage, commands, expect, introduce, settle_down,
+};
+use rustix::io::Errno;
+
+const CODE: u32 = 7;
+
+struct Scene<'s> {
+    stage: &'s Stage,
+    manager: Party<'s>,
+    server: Party<'s>,
+    client: Party<'s>,
+    /// The client's handle to an object of the server's.
+    handle: u32,
+}
+
+fn with_scene(act: impl Fn(&Scene<'_>)) {
+    for rig in CoreRig::BOTH {
+        let stage = Stage::new(Box::new(rig()));
+        let manager = stage.manager();
+        let (server, client) = (stage.party(), stage.party());
+        let handle = introduce(&manager, &server, (0x1000, 0x2000), &client);
+        settle_down(&[manager, server, client]);
+        for party in [server, client] {
+            party.set_mode(Mode::Blocking);
+        }
+        act(&Scene { stage: &stage, manager, server, client, handle });
+        stage.tear_down();
+    }
+}
+
+impl Scene<'_> {
+    fn core(&self) -> &CoreRig {
+        self.stage.rig().core().expect("a rig on the core")
+    }
+
+    fn adopt(&self, from: &Party<'_>, server: &Party<'_>) -> Result<(), Errno> {
+        self.core().adopt_call(from.caller(), self.handle, (CODE, 0), server.caller())
+    }
+}
+
+#[test]
+fn the_reply_goes_to_the_caller() {
+    with_scene(|scene| {
+        let Scene { server, client, .. } = scene;
+        assert_eq!(scene.adopt(client, server), Ok(()));
+        client.park();
+        server.write(commands().reply(Message::new(0).bytes(b"reply").binder(0x3000, 1)));
+        expect!(client.woken() => [TransactionComplete, Reply(reply)]);
+        assert_eq!(client.data(&reply)[..5], *b"reply");
+    });
+}
+
+#[test]
+fn a_call_of_its_server_back_is_served_by_the_thread_that_waits() {
+    with_scene(|scene| {
+        let Scene { manager, server, client, .. } = scene;
+        let back = introduce(manager, client, (0x5000, 0x6000), server);
+        settle_down(&[*server, *client]);
+        let idle = client.thread();
+        idle.park();
+        assert_eq!(scene.adopt(client, server), Ok(()));
+        client.park();
+        server.write(commands().call(back, Message::new(9)));
+        expect!(client.woken() => [TransactionComplete, Transaction(nested)]);
+        assert_eq!(nested.code, 9);
+        assert!(idle.is_parked());
+    });
+}
+
+#[test]
+fn a_server_that_sleeps_in_a_read_is_given_no_work_there() {
+    let stage = Stage::new(Box::new(CoreRig::default().without_frontend()));
+    let m = stage.manager();
+    let (server, client, other) = (stage.party(), stage.party(), stage.party());
+    let handle = introduce(&m, &server, (0x1000, 0x2000), &client);
+    let of_other = introduce(&m, &server, (0x1000, 0x2000), &other);
+    settle_down(&[m, server, client, other]);
+    for party in [server, client] {
+        party.set_mode(Mode::Blocking);
+    }
+    let (busy, idle) = (server.thread(), server.thread());
+    idle.park();
+    busy.park();
+    let core = stage.rig().core().expect("a rig on the core");
+    assert_eq!(core.adopt_call(client.caller(), handle, (CODE, 0), busy.caller()), Ok(()));
+    other.write(commands().oneway(of_other, Message::new(11)));
+    assert_eq!(idle.woken_by_call().code, 11);
+    stage.tear_down();
+}
+
+#[test]
+fn the_end_of_either_is_the_other_s() {
+    with_scene(|scene| {
+        let Scene { server, client, .. } = scene;
+        assert_eq!(scene.adopt(client, server), Ok(()));
+        client.park();
+        server.exit_thread();
+        expect!(client.woken() => [TransactionComplete, DeadReply]);
+
+        server.write(commands());
+        assert_eq!(scene.adopt(client, server), Ok(()));
+        client.exit_thread();
+        expect!(server.exchange(commands().reply(Message::new(0))) => [TransactionComplete]);
+    });
+}
+
+#[test]
+fn who_claims_a_call_that_cannot_be_changes_nothing() {
+    with_scene(|scene| {
+        let Scene { stage, server, client, handle, .. } = scene;
+        let stranger = stage.party();
+        let before = scene.core().census();
+        let refused = |from: &Party<'_>, handle, server: &Party<'_>| {
+            scene.core().adopt_call(from.caller(), handle, (CODE, 0), server.caller()).unwrap_err()
+        };
+        assert_eq!(refused(client, handle + 1, server), Errno::INVAL, "no handle of its own");
+        assert_eq!(refused(client, *handle, &stranger), Errno::INVAL, "an object of another");
+        assert_eq!(refused(client, *handle, client), Errno::INVAL);
+        assert_eq!(refused(client, *handle, &server.cold_thread()), Errno::PROTO, "never seen");
+        assert_eq!(refused(&client.cold_thread(), *handle, server), Errno::PROTO, "never seen");
+        assert_eq!(scene.core().census(), before);
+
+        assert_eq!(scene.adopt(client, server), Ok(()));
+        let under_way = scene.core().census();
+        assert_eq!(refused(client, *handle, &server.thread()), Errno::PROTO, "it waits");
+        assert_eq!(refused(&client.thread(), *handle, server), Errno::PROTO, "it serves");
+        assert_eq!(scene.core().census().transactions, under_way.transactions);
+    });
+}
