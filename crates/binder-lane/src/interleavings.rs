@@ -1,40 +1,20 @@
 //! The protocol in every interleaving of a caller, a server's threads and the driver.
 
+// The same that the ring is played with.
+#[path = "../../binder-ring/src/interleavings/futex.rs"]
+mod futex;
+
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
 use binder_ring::SlotIndex;
 
+use self::futex::Futex;
 use crate::{
     Adoption, AlreadyAdopted, AwakeCount, CallBell, CallNumber, CallProgress, GrantWord,
     PostedWord, ServedWord,
 };
-
-/// What a futex does: it sleeps unless the word has changed, and is woken.
-#[derive(Default)]
-struct Futex {
-    is_woken: loom::sync::Mutex<bool>,
-    woken: loom::sync::Condvar,
-}
-
-impl Futex {
-    fn sleep(&self, word: &AtomicU32, value: u32) {
-        let mut is_woken = self.is_woken.lock().unwrap();
-        if word.load(Ordering::Relaxed) != value {
-            return;
-        }
-        while !*is_woken {
-            is_woken = self.woken.wait(is_woken).unwrap();
-        }
-        *is_woken = false;
-    }
-
-    fn wake(&self) {
-        *self.is_woken.lock().unwrap() = true;
-        self.woken.notify_one();
-    }
-}
 
 /// A lane with one slot.
 #[derive(Default)]

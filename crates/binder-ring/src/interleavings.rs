@@ -1,44 +1,19 @@
 //! The protocol in every interleaving of a client's threads and the driver's.
 
+mod futex;
+
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
+use self::futex::Futex;
 use crate::{Bell, BellState, Ring, SlotWord};
-
-/// What a futex does: it sleeps unless the word has changed, and is woken.
-struct Futex {
-    is_woken: loom::sync::Mutex<bool>,
-    woken: loom::sync::Condvar,
-}
-
-impl Futex {
-    fn new() -> Self {
-        Self { is_woken: loom::sync::Mutex::new(false), woken: loom::sync::Condvar::new() }
-    }
-
-    fn sleep(&self, word: &AtomicU32, value: u32) {
-        let mut is_woken = self.is_woken.lock().unwrap();
-        if word.load(Ordering::Relaxed) != value {
-            return;
-        }
-        while !*is_woken {
-            is_woken = self.woken.wait(is_woken).unwrap();
-        }
-        *is_woken = false;
-    }
-
-    fn wake(&self) {
-        *self.is_woken.lock().unwrap() = true;
-        self.woken.notify_one();
-    }
-}
 
 /// A thread that waits for its answer gets it, and sees what was written for it.
 #[test]
 fn an_answer_wakes_its_thread() {
     loom::model(|| {
-        let shared = Arc::new((SlotWord::default(), AtomicU32::new(0), Futex::new()));
+        let shared = Arc::new((SlotWord::default(), AtomicU32::new(0), Futex::default()));
         shared.0.post();
         let driver = {
             let shared = shared.clone();
@@ -63,7 +38,7 @@ fn an_answer_wakes_its_thread() {
 #[test]
 fn a_bell_wakes_the_driver() {
     loom::model(|| {
-        let shared = Arc::new((Bell::default(), AtomicU32::new(0), Futex::new()));
+        let shared = Arc::new((Bell::default(), AtomicU32::new(0), Futex::default()));
         shared.0.set_awake();
         let client = {
             let shared = shared.clone();
