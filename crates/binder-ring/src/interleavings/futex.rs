@@ -2,27 +2,39 @@
 
 use loom::sync::atomic::{AtomicU32, Ordering};
 
-/// What a futex does: it sleeps unless the word has changed, and is woken.
+/// What a futex does: it sleeps unless the word has changed, and is woken. Who comes to wake nobody leaves nothing.
 #[derive(Default)]
 pub(super) struct Futex {
-    is_woken: loom::sync::Mutex<bool>,
+    sleepers: loom::sync::Mutex<Sleepers>,
     woken: loom::sync::Condvar,
+}
+
+#[derive(Default)]
+struct Sleepers {
+    asleep: u32,
+    /// Of those, so many were woken.
+    woken: u32,
 }
 
 impl Futex {
     pub(super) fn sleep(&self, word: &AtomicU32, value: u32) {
-        let mut is_woken = self.is_woken.lock().unwrap();
+        let mut sleepers = self.sleepers.lock().unwrap();
         if word.load(Ordering::Relaxed) != value {
             return;
         }
-        while !*is_woken {
-            is_woken = self.woken.wait(is_woken).unwrap();
+        sleepers.asleep += 1;
+        while sleepers.woken == 0 {
+            sleepers = self.woken.wait(sleepers).unwrap();
         }
-        *is_woken = false;
+        sleepers.asleep -= 1;
+        sleepers.woken -= 1;
     }
 
     pub(super) fn wake(&self) {
-        *self.is_woken.lock().unwrap() = true;
-        self.woken.notify_one();
+        let mut sleepers = self.sleepers.lock().unwrap();
+        if sleepers.woken < sleepers.asleep {
+            sleepers.woken += 1;
+            self.woken.notify_one();
+        }
     }
 }
