@@ -35,7 +35,7 @@ export PATH=/mnt/bin:$PATH
 "#;
 
 /// Runs a script below the prologue; returns what it printed, or nothing where it cannot be.
-fn in_containers(runtime: &str, script: &str) -> Option<String> {
+pub(crate) fn in_containers(runtime: &str, script: &str) -> Option<String> {
     if !Caller::all().contains(&Caller::Root) {
         binder_testkit::skip("mounting needs root");
         return None;
@@ -51,7 +51,7 @@ fn in_containers(runtime: &str, script: &str) -> Option<String> {
     Some(outcome.stdout)
 }
 
-const HELLO: &str = "hello, world; you are my parent\n";
+pub(crate) const HELLO: &str = "hello, world; you are my parent\n";
 
 #[test]
 fn bubblewrap_is_given_a_device() {
@@ -87,7 +87,7 @@ fn runc_is_given_a_device_and_lets_a_container_mount_its_own_in_a_world() {
 
 /// Makes the bundles: of a container that runs `hello_binder`, and of one that mounts binderfs. `change` is what else
 /// their `spec` is to have, in Python.
-fn bundles(change: &str) -> String {
+pub(crate) fn bundles(change: &str) -> String {
     format!(
         r#"
 cd $BUNDLE; runc spec; cd - >/dev/null

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod aidl;
+mod android;
 mod caller;
 mod command_line;
 mod containers;
