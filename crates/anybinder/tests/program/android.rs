@@ -51,7 +51,8 @@ python3 $WAYDROID /mnt/config 2>&1 || true
 "#,
     );
     let found = "binder: /dev/binder\nvndbinder: /dev/vndbinder\nhwbinder: /dev/hwbinder\n";
-    let none = "modprobe binder_linux devices=anbox-binder,anbox-vndbinder,anbox-hwbinder\nno binder\n";
+    let none =
+        "modprobe binder_linux devices=anbox-binder,anbox-vndbinder,anbox-hwbinder\nno binder\n";
     let expected = format!("{found}{HELLO}666\n666\n666\n{found}{HELLO}{none}");
     assert!(told.as_ref().is_none_or(|told| *told == expected), "{told:?}");
 }
