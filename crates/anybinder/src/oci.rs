@@ -253,7 +253,9 @@ impl Place {
 /// Adds the devices of a place to the mounts of a container, but for those whose places are taken.
 fn add_devices(config: &Path, place: &Place) -> Result<(), Failure> {
     let tried = || format!("adding devices to {}", config.display());
-    let failed = |error: io::Error| Failure::new(tried(), error);
+    let failed = |error: io::Error| {
+        Failure::new(tried(), error).advise("--bundle names the directory that config.json is in")
+    };
     let mut spec: Value = serde_json::from_slice(&fs::read(config).map_err(failed)?)
         .map_err(|error| failed(error.into()))?;
     let devices = place.devices.iter().map(|name| format!("/dev/{name}")).zip(place.bound());
