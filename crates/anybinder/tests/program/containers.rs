@@ -111,6 +111,60 @@ END
 }
 
 #[test]
+fn lxc_gives_a_container_a_device() {
+    let [entry] = blocks_below("LXC", "ini")[..] else { panic!("{GUIDE}") };
+    let lines = format!(
+        r#"
+mkdir -p /mnt/lxc/phone /mnt/lxc-root
+echo '/hello_binder >/tmp/said' >$ROOTFS/init.sh
+cat >/mnt/lxc/phone/config <<END
+lxc.rootfs.path = dir:$ROOTFS
+lxc.rootfs.mount = /mnt/lxc-root
+lxc.net.0.type = none
+lxc.mount.auto = proc:rw
+lxc.init.cmd = /bin/sh /init.sh
+{entry}
+END
+anybinder mount /dev/binderfs --mode 0666
+for start in first second; do
+    lxc-start --foreground --lxcpath /mnt/lxc --name phone
+    cat $ROOTFS/tmp/said
+done
+umount /dev/binderfs
+"#
+    );
+    let told = in_containers("lxc-start", &lines);
+    assert!(told.as_ref().is_none_or(|told| *told == HELLO.repeat(2)), "{told:?}");
+}
+
+#[test]
+fn two_containers_talk_by_the_devices_of_a_machine_and_again_after_a_restart() {
+    let told = in_containers(
+        "bwrap",
+        r#"
+contain() {
+    bwrap --ro-bind / / --dev /dev --dev-bind /dev/binderfs/binder /dev/binder --proc /proc --unshare-all \
+        --die-with-parent "$@"
+}
+for driver in first second; do
+    anybinder mount /dev/binderfs --mode 0666
+    for service in first second; do
+        mkfifo /mnt/said
+        contain hello_binder serve >/mnt/said &
+        read -r ready </mnt/said
+        contain hello_binder call
+        wait $!; rm /mnt/said
+    done
+    umount /dev/binderfs
+done
+"#,
+    );
+    // Whoever has no number in the service's container is none of its kin.
+    let hello = "hello, world; you are a stranger\n";
+    assert!(told.as_ref().is_none_or(|told| *told == hello.repeat(4)), "{told:?}");
+}
+
+#[test]
 fn a_runtime_that_we_stand_for_brings_the_supervisor_into_containers() {
     let id = format!("test-oci-{}", std::process::id());
     let null_argument =
