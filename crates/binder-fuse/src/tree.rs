@@ -422,11 +422,16 @@ impl Tree {
             change(permissions);
             permissions.mode &= PERMISSION_BITS;
         };
-        let inode = match node {
-            FUSE_ROOT_ID => return Ok(change(&mut self.root)),
-            CONTROL => return Ok(change(&mut self.control)),
-            _ => self.inodes.get_mut(&node).ok_or(Errno::EPERM)?,
+        let fixed = match node {
+            FUSE_ROOT_ID => Some(&mut self.root),
+            CONTROL => Some(&mut self.control),
+            _ => None,
         };
+        if let Some(permissions) = fixed {
+            change(permissions);
+            return Ok(());
+        }
+        let inode = self.inodes.get_mut(&node).ok_or(Errno::EPERM)?;
         let device = self.devices.get(inode.device);
         if device.is_some_and(|device| device.permissions != inode.permissions) {
             // The kernel has checked the caller against what this inode once was.

@@ -6,7 +6,8 @@ use std::path::Path;
 use foreign::stage::{self, Stage, User};
 
 fn stage() -> Stage {
-    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let target_dir =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is cargo's target/tmp");
     let tools = stage::rsbinder_tools(target_dir);
     let programs = [
         Path::new(env!("CARGO_BIN_EXE_foreign_scenario")),
