@@ -28,6 +28,17 @@ static void ignore(int signal)
 	(void)signal;
 }
 
+/* As 32-bit programs call. */
+static int exit_by_old_entry(void)
+{
+	int result = 0;
+#ifdef __x86_64__
+	asm volatile("int $0x80" : "=a"(result) : "a"(54), "b"(device), "c"(BINDER_THREAD_EXIT), "d"(0)
+		     : "r8", "r9", "r10", "r11", "memory");
+#endif
+	return result;
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc == 2);
@@ -75,6 +86,7 @@ int main(int argc, char **argv)
 		CHECK(waitpid(child, &status, 0) == child);
 	}
 	CHECK(ioctl(device, BINDER_THREAD_EXIT, NULL) == 0);
+	CHECK(exit_by_old_entry() == 0);
 	puts("answered");
 	return 0;
 }

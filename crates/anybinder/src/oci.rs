@@ -23,7 +23,7 @@ use std::{env, fs, io};
 use binder_fuse::{MountedBinderfs, Options};
 use binder_os::filesystems;
 use binder_os::namespaces;
-use binder_os::processes::Stream;
+use binder_os::processes::{self, Fork, Stream};
 use serde_json::{Value, json};
 
 use crate::cli::{self, DeliveryChoice, OciOptions};
@@ -122,6 +122,7 @@ impl NewContainer {
             limits: None,
         };
         let prepare = || {
+            become_orphan()?;
             let streams = [Stream::Input, Stream::Output, Stream::Error];
             driver::leave_terminal(&streams, driver::DRIVER_NAME)?;
             env::set_current_dir("/").map_err(failed("changing to /"))?;
@@ -140,7 +141,8 @@ impl NewContainer {
             drop(ours.take());
             prepare()
         };
-        driver::start(&dir, MountPoint::Free, options, prepare, attend, conclude)?;
+        let started = driver::start(&dir, MountPoint::Free, options, prepare, attend, conclude)?;
+        started.wait().map_err(failed("waiting for who has started the driver"))?;
         let ours = ours.take().expect("only the driver has closed its own");
         // If this fails, the driver ends with our end of the socket.
         place.bind_devices()?;
@@ -150,6 +152,14 @@ impl NewContainer {
             log::tell(format_args!("anybinder: {}", world::without_supervisor(&error)));
         }
         Ok(())
+    }
+}
+
+/// Goes on in a process that is nobody's child: crun waits until all of its own have ended, as the driver waits for crun.
+fn become_orphan() -> Result<(), Failure> {
+    match processes::fork().map_err(failed("starting the driver's process"))? {
+        Fork::Parent(_) => log::exit(0),
+        Fork::Child => Ok(()),
     }
 }
 
@@ -243,7 +253,9 @@ impl Place {
 /// Adds the devices of a place to the mounts of a container, but for those whose places are taken.
 fn add_devices(config: &Path, place: &Place) -> Result<(), Failure> {
     let tried = || format!("adding devices to {}", config.display());
-    let failed = |error: io::Error| Failure::new(tried(), error);
+    let failed = |error: io::Error| {
+        Failure::new(tried(), error).advise("--bundle names the directory that config.json is in")
+    };
     let mut spec: Value = serde_json::from_slice(&fs::read(config).map_err(failed)?)
         .map_err(|error| failed(error.into()))?;
     let devices = place.devices.iter().map(|name| format!("/dev/{name}")).zip(place.bound());

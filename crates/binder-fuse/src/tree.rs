@@ -52,7 +52,7 @@ const FEATURES_TOLD: [(&str, &[u8]); 4] = [
 const RENAME_NOREPLACE: u32 = 1;
 const RENAME_EXCHANGE: u32 = 2;
 
-/// Who may open a device.
+/// Who may open a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Permissions {
     pub(crate) mode: u32,
@@ -110,6 +110,9 @@ pub(crate) enum InodeKind {
 #[derive(Debug)]
 pub(crate) struct Tree {
     owner: (u32, u32),
+    /// Of the directory itself, and of `binder-control`: scripts that mount binderfs set them.
+    root: Permissions,
+    control: Permissions,
     names: BTreeMap<Vec<u8>, DeviceId>,
     /// Those that have a name, and those that a client may still open.
     devices: Slab<Device>,
@@ -128,6 +131,8 @@ impl Tree {
     pub(crate) fn new(uid: u32, gid: u32) -> Self {
         Self {
             owner: (uid, gid),
+            root: Permissions { mode: 0o755, uid, gid },
+            control: Permissions { mode: 0o600, uid, gid },
             names: BTreeMap::new(),
             devices: Slab::new(),
             devices_max: DEVICES_MAX,
@@ -376,8 +381,9 @@ impl Tree {
     pub(crate) fn attr(&self, node: u64) -> Result<Attr, Errno> {
         let (uid, gid) = self.owner;
         let (mode, size) = match self.place(node)? {
-            InodeKind::Root | InodeKind::Features | InodeKind::Logs => (S_IFDIR | 0o755, 0),
-            InodeKind::Control => (S_IFREG | 0o600, 0),
+            InodeKind::Root => (S_IFDIR, 0),
+            InodeKind::Features | InodeKind::Logs => (S_IFDIR | 0o755, 0),
+            InodeKind::Control => (S_IFREG, 0),
             InodeKind::Feature => (S_IFREG | 0o444, self.feature_text(node).len()),
             InodeKind::Log(_) => (S_IFREG | 0o444, 0),
             InodeKind::Device(_) => (S_IFREG, BUFFER_BYTES),
@@ -392,7 +398,12 @@ impl Tree {
             blksize: 4096,
             ..Attr::default()
         };
-        if let Some(DeviceInode { permissions, .. }) = self.inodes.get(&node) {
+        let changeable = match node {
+            FUSE_ROOT_ID => Some(&self.root),
+            CONTROL => Some(&self.control),
+            _ => self.inodes.get(&node).map(|inode| &inode.permissions),
+        };
+        if let Some(permissions) = changeable {
             attr.mode |= permissions.mode;
             attr.uid = permissions.uid;
             attr.gid = permissions.gid;
@@ -400,13 +411,26 @@ impl Tree {
         Ok(attr)
     }
 
-    /// Changes who may open a device: this inode's and all later ones'.
+    /// Changes who may open a file; of a device, by this inode and all later ones.
     pub(crate) fn set_permissions(
         &mut self,
         node: u64,
         change: impl FnOnce(&mut Permissions),
     ) -> Result<(), Errno> {
         self.check_writable()?;
+        let change = |permissions: &mut Permissions| {
+            change(permissions);
+            permissions.mode &= PERMISSION_BITS;
+        };
+        let fixed = match node {
+            FUSE_ROOT_ID => Some(&mut self.root),
+            CONTROL => Some(&mut self.control),
+            _ => None,
+        };
+        if let Some(permissions) = fixed {
+            change(permissions);
+            return Ok(());
+        }
         let inode = self.inodes.get_mut(&node).ok_or(Errno::EPERM)?;
         let device = self.devices.get(inode.device);
         if device.is_some_and(|device| device.permissions != inode.permissions) {
@@ -414,7 +438,6 @@ impl Tree {
             return Err(Errno::ESTALE);
         }
         change(&mut inode.permissions);
-        inode.permissions.mode &= PERMISSION_BITS;
         if let Some(device) = self.devices.get_mut(inode.device) {
             device.permissions = inode.permissions;
             // An inode that others have looked up shows the old ones.

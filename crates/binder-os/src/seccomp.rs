@@ -383,7 +383,12 @@ impl Trapped {
         // The kernel itself looks at the lower half only of what is an int.
         #[expect(clippy::cast_possible_truncation, reason = "as the kernel does")]
         let int = |argument: u64| argument as u32;
-        let call = match libc::c_long::from(told.data.nr) {
+        let number = match told.data.nr.unsigned_abs() {
+            filter::IOCTL_32 if filter::is_32_bit(told.data.arch) => libc::SYS_ioctl,
+            filter::MOUNT_32 if filter::is_32_bit(told.data.arch) => libc::SYS_mount,
+            _ => told.data.nr.into(),
+        };
+        let call = match number {
             libc::SYS_ioctl => TrappedCall::Ioctl { fd: int(a), request: int(b) },
             libc::SYS_mount => {
                 let flags = mount_flags(int(d));

@@ -34,6 +34,7 @@ pub mod types {
 }
 
 pub mod client;
+pub mod container;
 pub mod host;
 pub mod library;
 pub mod outcome;

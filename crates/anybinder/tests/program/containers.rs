@@ -35,7 +35,7 @@ export PATH=/mnt/bin:$PATH
 "#;
 
 /// Runs a script below the prologue; returns what it printed, or nothing where it cannot be.
-fn in_containers(runtime: &str, script: &str) -> Option<String> {
+pub(crate) fn in_containers(runtime: &str, script: &str) -> Option<String> {
     if !Caller::all().contains(&Caller::Root) {
         binder_testkit::skip("mounting needs root");
         return None;
@@ -51,7 +51,7 @@ fn in_containers(runtime: &str, script: &str) -> Option<String> {
     Some(outcome.stdout)
 }
 
-const HELLO: &str = "hello, world; you are my parent\n";
+pub(crate) const HELLO: &str = "hello, world; you are my parent\n";
 
 #[test]
 fn bubblewrap_is_given_a_device() {
@@ -87,7 +87,7 @@ fn runc_is_given_a_device_and_lets_a_container_mount_its_own_in_a_world() {
 
 /// Makes the bundles: of a container that runs `hello_binder`, and of one that mounts binderfs. `change` is what else
 /// their `spec` is to have, in Python.
-fn bundles(change: &str) -> String {
+pub(crate) fn bundles(change: &str) -> String {
     format!(
         r#"
 cd $BUNDLE; runc spec; cd - >/dev/null
@@ -108,6 +108,60 @@ json.dump(spec, open('/mnt/mounting/config.json', 'w'))
 END
 "#
     )
+}
+
+#[test]
+fn lxc_gives_a_container_a_device() {
+    let [entry] = blocks_below("LXC", "ini")[..] else { panic!("{GUIDE}") };
+    let lines = format!(
+        r#"
+mkdir -p /mnt/lxc/phone /mnt/lxc-root
+echo '/hello_binder >/tmp/said' >$ROOTFS/init.sh
+cat >/mnt/lxc/phone/config <<END
+lxc.rootfs.path = dir:$ROOTFS
+lxc.rootfs.mount = /mnt/lxc-root
+lxc.net.0.type = none
+lxc.mount.auto = proc:rw
+lxc.init.cmd = /bin/sh /init.sh
+{entry}
+END
+anybinder mount /dev/binderfs --mode 0666
+for start in first second; do
+    lxc-start --foreground --lxcpath /mnt/lxc --name phone
+    cat $ROOTFS/tmp/said
+done
+umount /dev/binderfs
+"#
+    );
+    let told = in_containers("lxc-start", &lines);
+    assert!(told.as_ref().is_none_or(|told| *told == HELLO.repeat(2)), "{told:?}");
+}
+
+#[test]
+fn two_containers_talk_by_the_devices_of_a_machine_and_again_after_a_restart() {
+    let told = in_containers(
+        "bwrap",
+        r#"
+contain() {
+    bwrap --ro-bind / / --dev /dev --dev-bind /dev/binderfs/binder /dev/binder --proc /proc --unshare-all \
+        --die-with-parent "$@"
+}
+for driver in first second; do
+    anybinder mount /dev/binderfs --mode 0666
+    for service in first second; do
+        mkfifo /mnt/said
+        contain hello_binder serve >/mnt/said &
+        read -r ready </mnt/said
+        contain hello_binder call
+        wait $!; rm /mnt/said
+    done
+    umount /dev/binderfs
+done
+"#,
+    );
+    // Whoever has no number in the service's container is none of its kin.
+    let hello = "hello, world; you are a stranger\n";
+    assert!(told.as_ref().is_none_or(|told| *told == hello.repeat(4)), "{told:?}");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod action;
 mod aidl;
+mod android;
 mod caller;
 mod command_line;
 mod containers;

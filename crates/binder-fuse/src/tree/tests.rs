@@ -145,3 +145,17 @@ fn a_change_of_mode_lasts() {
     let next = tree.lookup(FUSE_ROOT_ID, b"binder", 7).unwrap();
     assert_eq!(next.attr.mode, S_IFREG | 0o666);
 }
+
+#[test]
+fn the_directory_and_its_control_can_be_opened_to_others() {
+    let mut tree = tree_with_binder();
+    for (node, kind) in [(FUSE_ROOT_ID, S_IFDIR), (CONTROL, S_IFREG)] {
+        let open = |permissions: &mut Permissions| {
+            *permissions = Permissions { mode: 0o1777, uid: 5, gid: 6 }
+        };
+        tree.set_permissions(node, open).unwrap();
+        let Attr { mode, uid, gid, .. } = tree.attr(node).unwrap();
+        assert_eq!((mode, uid, gid), (kind | 0o1777, 5, 6));
+    }
+    assert_eq!(tree.set_permissions(FEATURES, |_| ()), Err(Errno::EPERM));
+}

@@ -6,15 +6,25 @@
 use binder_uapi::{BINDER_SET_CONTEXT_MGR, BINDER_THREAD_EXIT, BINDER_WRITE_READ};
 use rustix::mount::{MountFlags, MountPropagationFlags};
 
-/// The architecture whose calls we know, as the kernel numbers it. Calls by another one, as those of
-/// 32-bit programs on a 64-bit kernel, pass.
-const ARCHITECTURE: Option<u32> = if cfg!(target_arch = "x86_64") {
-    Some(0xc000_003e)
+/// The architectures whose calls we know, as the kernel numbers them: ours, and that of 32-bit programs. Calls by another
+/// one pass.
+const ARCHITECTURES: Option<(u32, u32)> = if cfg!(target_arch = "x86_64") {
+    Some((0xc000_003e, 0x4000_0003))
 } else if cfg!(target_arch = "aarch64") {
-    Some(0xc000_00b7)
+    Some((0xc000_00b7, 0x4000_0028))
 } else {
     None
 };
+
+/// Numbers of calls of 32-bit programs, the same on PCs and ARM. Their arguments are ours, with nothing in the upper
+/// halves. Of what mounts, they have the call that all have; newer ones pass.
+pub(super) const IOCTL_32: u32 = 54;
+pub(super) const MOUNT_32: u32 = 21;
+
+/// Whether a call was made as 32-bit programs do.
+pub(super) fn is_32_bit(architecture: u32) -> bool {
+    ARCHITECTURES.is_some_and(|(_, of_32_bits)| architecture == of_32_bits)
+}
 
 /// On x86-64, calls from here on are those of another ABI.
 const FIRST_X32_CALL: u32 = 0x4000_0000;
@@ -47,6 +57,7 @@ const PR_SET_SECCOMP: u32 = libc::PR_SET_SECCOMP.unsigned_abs();
 /// Where a comparison leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum To {
+    Calls32,
     Ioctl,
     NullArgument,
     Mount,
@@ -75,8 +86,9 @@ enum Step {
 
 /// Returns the program, or nothing where we do not know the architecture.
 pub(super) fn program() -> Option<Vec<libc::sock_filter>> {
-    let ours = Step::UnlessEqual(ARCHITECTURE?, To::Pass);
-    let mut steps = vec![Step::Load(ARCH), ours, Step::Load(NUMBER)];
+    let (ours, of_32_bits) = ARCHITECTURES?;
+    let other = Step::UnlessEqual(ours, To::Calls32);
+    let mut steps = vec![Step::Load(ARCH), other, Step::Load(NUMBER)];
     if cfg!(target_arch = "x86_64") {
         steps.push(Step::IfAtLeast(FIRST_X32_CALL, To::Pass));
     }
@@ -90,6 +102,12 @@ pub(super) fn program() -> Option<Vec<libc::sock_filter>> {
         Step::IfEqual(number(libc::SYS_restart_syscall), To::Diversion),
         Step::IfEqual(number(libc::SYS_prctl), To::Control),
         Step::IfEqual(number(libc::SYS_seccomp), To::Filter),
+        Step::Return(libc::SECCOMP_RET_ALLOW),
+        Step::Place(To::Calls32),
+        Step::UnlessEqual(of_32_bits, To::Pass),
+        Step::Load(NUMBER),
+        Step::IfEqual(IOCTL_32, To::Ioctl),
+        Step::IfEqual(MOUNT_32, To::Mount),
         Step::Return(libc::SECCOMP_RET_ALLOW),
         Step::Place(To::Ioctl),
         Step::Load(low(1)),
@@ -209,7 +227,7 @@ mod tests {
     #[test]
     fn only_what_fuse_cannot_see_is_trapped() {
         let (pass, trap) = (libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_USER_NOTIF);
-        let ours = ARCHITECTURE.unwrap();
+        let (ours, of_32_bits) = ARCHITECTURES.unwrap();
         let ioctl = |request: u32, argument| {
             // The upper half of the number is garbage that the kernel ignores.
             verdict(ours, libc::SYS_ioctl, [3, u64::from(request) | 1 << 40, argument, 0, 0, 0])
@@ -228,8 +246,13 @@ mod tests {
         let steps = [libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount, libc::SYS_move_mount];
         for call in steps {
             assert_eq!(verdict(ours, call, [0; 6]), trap);
-            assert_eq!(verdict(0x4000_0003, call, [0; 6]), pass, "of another architecture");
+            assert_eq!(verdict(0x8000_0000, call, [0; 6]), pass, "of another architecture");
+            assert_eq!(verdict(of_32_bits, call, [0; 6]), pass, "another call");
         }
+        let ioctl = |request: u32| verdict(of_32_bits, 54, [3, request.into(), 0, 0, 0, 0]);
+        assert_eq!((ioctl(BINDER_THREAD_EXIT), ioctl(BINDER_WRITE_READ)), (trap, pass));
+        let mount = |flags| verdict(of_32_bits, 21, [1, 2, 3, flags, 0, 0]);
+        assert_eq!((mount(nosuid), mount(bind)), (trap, pass));
         let with_first = |call, first| verdict(ours, call, [first, 0, 0, 0, 0, 0]);
         let (filter, control) = (libc::SYS_seccomp, libc::SYS_prctl);
         assert_eq!([with_first(filter, 0), with_first(filter, 1)], [trap; 2]);

@@ -1,12 +1,14 @@
 //! Plays a service manager, a service and clients against each other, on whatever Binder device is there.
 //!
-//! Arguments: the service and the client, each `rsbinder` or `library`, that is ours; and the manager, `rsb_hub` or
-//! `servicemanager`, ours again.
+//! Arguments: the service and the client, each `rsbinder` or `library`, that is ours; the manager, `rsb_hub` or
+//! `servicemanager`, ours again; and, if the service or the client is to be in a container, which, and the words of a
+//! command that executes others in one.
 //!
 //! Looks for the programs beside itself, ends those that it started, and nothing else. Status 0 says that every step
 //! went as it should; otherwise the last line says which did not.
 
 use std::error::Error;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -14,6 +16,7 @@ use std::process::{self, Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 use std::{env, thread};
 
+use foreign::container::{CALLER_PID, CALLER_UID};
 use foreign::{HOST_NAME, READY, SOCKET_ACCESSOR_NAME, SOCKET_NAME};
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 
@@ -31,12 +34,22 @@ fn main() -> ExitCode {
         (Some(first), Some(name)) if first == AS_CHILD => {
             become_child(Command::new(name).args(args))
         }
-        (Some(service), Some(client)) => play(&Cast {
-            service: format!("{}_service", service.display()),
-            client: format!("{}_client", client.display()),
-            manager: args.next().unwrap_or_else(|| RSB_HUB.into()).to_string_lossy().into_owned(),
-        }),
-        _ => Err("usage: foreign_scenario SERVICE CLIENT [MANAGER]".into()),
+        (Some(service), Some(client)) => {
+            let manager = args.next().unwrap_or_else(|| RSB_HUB.into());
+            let (side, container) = (args.next(), args.collect::<Vec<_>>());
+            let actor = |name: &OsStr, role: &str| {
+                let is_contained = side.as_ref().is_some_and(|side| side == role);
+                let container = if is_contained { container.clone() } else { Vec::new() };
+                Actor { program: format!("{}_{role}", name.display()), container, told: Vec::new() }
+            };
+            let (service, client) = (actor(&service, "service"), actor(&client, "client"));
+            play(&Cast {
+                client: Actor { told: service.callers(), ..client },
+                service,
+                manager: manager.to_string_lossy().into_owned(),
+            })
+        }
+        _ => Err("usage: foreign_scenario SERVICE CLIENT [MANAGER [SIDE CONTAINER...]]".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -49,9 +62,35 @@ fn main() -> ExitCode {
 
 /// Who plays whom.
 struct Cast {
-    service: String,
-    client: String,
+    service: Actor,
+    client: Actor,
     manager: String,
+}
+
+/// A service or a client, which is started again and again.
+struct Actor {
+    program: String,
+    /// What it is executed by; nothing where it is in no container.
+    container: Vec<OsString>,
+    /// Variables of its environment.
+    told: Vec<(&'static str, String)>,
+}
+
+impl Actor {
+    fn start(&self, args: &[&str]) -> Outcome<Program> {
+        let mut command = Program::command_in(&self.container, &self.program, args)?;
+        Program::spawn(&self.program, command.envs(self.told.iter().cloned()))
+    }
+
+    /// Who callers from outside are to this one.
+    fn callers(&self) -> Vec<(&'static str, String)> {
+        let has_own = |kind: &str| self.container.iter().any(|word| word == kind);
+        // There root is who has made the container, and nobody outside has a number.
+        let uid = if has_own("--user") { 0 } else { rustix::process::getuid().as_raw() };
+        let mut callers = vec![(CALLER_UID, uid.to_string())];
+        callers.extend(has_own("--pid").then(|| (CALLER_PID, "0".to_owned())));
+        callers
+    }
 }
 
 /// rsbinder's service manager.
@@ -68,10 +107,12 @@ fn play(Cast { service: host, client, manager }: &Cast) -> Outcome {
     let hub = start_manager(manager)?;
 
     step("a service registers");
-    let service = Program::start(host, &[])?.ready()?;
+    let service = host.start(&[])?.ready()?;
 
     step("rsb_service finds it");
-    let owner = format!("pid={}", service.child.id());
+    // In a container, it is a child's of this one.
+    let pid = service.child.id().to_string();
+    let owner = format!("pid={}", if host.container.is_empty() { &pid } else { "" });
     let answers: [(&[&str], &str); 3] =
         [(&["list"], HOST_NAME), (&["check", HOST_NAME], "(foreign.IHost)"), (&["info"], &owner)];
     for (question, wanted) in answers {
@@ -79,34 +120,34 @@ fn play(Cast { service: host, client, manager }: &Cast) -> Outcome {
     }
 
     step("a client makes every call");
-    Program::start(client, &["check"])?.succeed()?;
+    client.start(&["check"])?.succeed()?;
 
     step("files pass both ways");
-    Program::start(client, &["files"])?.succeed()?;
+    client.start(&["files"])?.succeed()?;
     ask(&["dump", HOST_NAME], "0 guests")?;
 
-    if client == "library_client" {
+    if client.program == "library_client" {
         step("a client passes each type of AIDL there and back");
-        Program::start(client, &["types"])?.succeed()?;
+        client.start(&["types"])?.succeed()?;
 
         step("a client finds services by their names");
-        Program::start(client, &["names"])?.succeed()?;
+        client.start(&["names"])?.succeed()?;
     }
 
     step("eight clients at once make every call");
-    let start = |_| Program::start(client, &["check"]);
+    let start = |_| client.start(&["check"]);
     for client in (0..8).map(start).collect::<Vec<_>>() {
         client?.succeed()?;
     }
 
     step("a client calls another, that one is killed, service and client hear of it");
-    let guest = Program::start(client, &["stay", "Zoe"])?.ready()?;
-    let visitor = Program::start(client, &["visit", "Zoe"])?.ready()?;
+    let guest = client.start(&["stay", "Zoe"])?.ready()?;
+    let visitor = client.start(&["visit", "Zoe"])?.ready()?;
     guest.kill()?;
     visitor.succeed()?;
 
     step("the service is killed, its client and the service manager hear of it");
-    let survivor = Program::start(client, &["outlive"])?.ready()?;
+    let survivor = client.start(&["outlive"])?.ready()?;
     service.kill()?;
     survivor.succeed()?;
     while is_registered()? {
@@ -114,14 +155,14 @@ fn play(Cast { service: host, client, manager }: &Cast) -> Outcome {
     }
 
     step("another service takes its place");
-    let service = Program::start(host, &[])?.ready()?;
-    Program::start(client, &["check"])?.succeed()?;
+    let service = host.start(&[])?.ready()?;
+    client.start(&["check"])?.succeed()?;
     service.kill()?;
 
-    if (&**host, &**client) == ("library_service", "library_client") {
+    if (&*host.program, &*client.program) == ("library_service", "library_client") {
         step("a lazy service ends when its client has gone");
-        let lazy = Program::start(host, &["lazy"])?.ready()?;
-        Program::start(client, &["check"])?.succeed()?;
+        let lazy = host.start(&["lazy"])?.ready()?;
+        client.start(&["check"])?.succeed()?;
         lazy.succeed()?;
     }
 
@@ -213,9 +254,13 @@ impl Program {
     }
 
     fn command(name: &str, args: &[&str]) -> Outcome<Command> {
+        Self::command_in(&[], name, args)
+    }
+
+    fn command_in(container: &[OsString], name: &str, args: &[&str]) -> Outcome<Command> {
         let myself = env::current_exe()?;
         let mut command = Command::new(&myself);
-        command.arg(AS_CHILD).arg(myself.with_file_name(name)).args(args);
+        command.arg(AS_CHILD).args(container).arg(myself.with_file_name(name)).args(args);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         Ok(command)
     }

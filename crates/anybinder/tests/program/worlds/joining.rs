@@ -227,30 +227,58 @@ fn other_users_exist_where_they_are_granted() {
     }
 }
 
+/// Runs commands as nobody: without a session, environment, terminal, directory of its own or rights to gain, with little of
+/// each resource. Of the machine it may write to /tmp, and sees its own processes alone.
+const AS_NOBODY: &str = r#"
+mount -t tmpfs -o mode=0755 tmpfs /mnt; cp "$1" /mnt/anybinder
+mknod -m 0666 /mnt/fuse c 10 229; mount --bind /mnt/fuse /dev/fuse
+mount -t tmpfs tmpfs /tmp; mount -o remount,bind,ro /; cd /
+exec unshare --pid --fork --kill-child --mount-proc sh -ec '
+    mount -o remount,hidepid=2 /proc
+    exec prlimit --nofile=128 --nproc=200 --memlock=0 --stack=1048576 --core=0         setsid -w setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs --bounding-set=-all         env -i PATH=/mnt:/usr/bin:/bin sh -ec "$0"' "$2"
+"#;
+
+const WORLDS_OF_NOBODY: &str = r#"
+anybinder world create dev
+anybinder world exec dev -- sh -c 'id -u; ls /dev/binderfs/binder; echo $ANYBINDER_WORLD'
+anybinder world exec dev -- anybinder demo-cast director 3 >/dev/null
+anybinder world exec dev -d -- sleep 1000
+anybinder world list; anybinder world stop dev; anybinder world rm dev
+anybinder run --name brief -- echo in brief; anybinder world list
+anybinder demo --calls 20 | grep -o '20 calls answered'
+anybinder run --manager -- anybinder service list | head -n 1
+anybinder run -- anybinder ps
+anybinder run -- anybinder top --json --count 1 --interval 0.1
+anybinder trace -- anybinder demo-cast director 3 2>/tmp/trace >/dev/null
+grep -q 'reply' /tmp/trace && echo traced
+"#;
+
 #[test]
 fn a_user_with_nothing_at_all_has_worlds() {
     if !is_root() || Caller::all().len() < 2 {
         return binder_testkit::skip("only root can become another user");
     }
-    // Nobody: no session, no environment, no terminal, no directory of its own, and no rights to gain.
-    let script = "
-        mount -t tmpfs tmpfs /mnt; mknod -m 0666 /mnt/fuse c 10 229
-        mount --bind /mnt/fuse /dev/fuse; umount -l /mnt
-        exec setsid -w setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs env -i PATH=/usr/bin:/bin sh -ec '
-            $0 world create dev
-            $0 world exec dev -- sh -c \"id -u; ls /dev/binderfs/binder; echo \\$ANYBINDER_WORLD\"
-            $0 world exec dev -- $0 demo-cast director 3 >/dev/null
-            $0 world exec dev -d -- sleep 1000
-            $0 world list; $0 world stop dev; $0 world rm dev
-            $0 run --name brief -- echo in brief; $0 world list; rmdir /tmp/anybinder-65534/anybinder/worlds
-            rmdir -p /tmp/anybinder-65534/anybinder 2>/dev/null || true' \"$1\"";
-    let outcome = finish(&mut in_mounts(script, PROGRAM, &[]));
-    assert_eq!(outcome.code(), 0, "{outcome:?}");
-    let lines: Vec<_> = outcome.stdout.lines().collect();
-    assert_eq!(lines[..3], ["65534", "/dev/binderfs/binder", "dev"], "{outcome:?}");
-    assert!(lines[4].starts_with("dev   running"), "{outcome:?}");
-    assert_eq!(lines[5], "in brief", "{outcome:?}");
-    assert_eq!(lines.len(), 7, "{outcome:?}");
+    let outcome = finish(&mut in_mounts(AS_NOBODY, PROGRAM, &[WORLDS_OF_NOBODY]));
+    assert_eq!((outcome.code(), &*outcome.stderr), (0, ""), "{outcome:?}");
+    let mut lines: Vec<_> = outcome.stdout.lines().collect();
+    let running = lines.remove(4);
+    assert!(running.starts_with("dev   running"), "{outcome:?}");
+    assert_eq!(
+        lines,
+        [
+            "65534",
+            "/dev/binderfs/binder",
+            "dev",
+            "NAME  STATE    PID  PROCESSES  AGE  DEVICES",
+            "in brief",
+            "NAME  STATE  PID  PROCESSES  AGE  DEVICES",
+            "20 calls answered",
+            "Found 1 services:",
+            "No process has a device open.",
+            "traced",
+        ],
+        "{outcome:?}"
+    );
 }
 
 #[test]
