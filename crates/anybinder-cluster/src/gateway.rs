@@ -12,7 +12,7 @@ use binder::binder_impl::IBinderInternal as _;
 use binder::binder_impl::{
     Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, Parcel, Remotable, TransactionCode,
 };
-use binder::transport::rpc::{PeerIdentity, RpcServer};
+use binder::transport::rpc::{FileDescriptorTransportMode as FdMode, PeerIdentity, RpcServer};
 use binder::{Interface as _, SpIBinder, StatusCode};
 use service_manager::{AccessAction, ManagerServer};
 
@@ -49,6 +49,7 @@ pub(crate) fn start(
     let server = RpcServer::new_inet_tls(nobody, host, address.port(), &credentials);
     let server = server.map_err(failed(format!("listening at {host}")))?;
     server.set_max_threads(CALLS_PER_MACHINE);
+    server.set_supported_file_descriptor_transport_modes(&[FdMode::None, FdMode::Relayed]);
     let fence = Arc::clone(member.lock().fence());
     server.set_call_guard(move || {
         if fence.is_open(clock::now()) { Ok(()) } else { Err(StatusCode::DEAD_OBJECT) }

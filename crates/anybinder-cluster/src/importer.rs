@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
-use binder::transport::rpc::{RpcSession, TlsCredentials};
+use binder::transport::rpc::{FileDescriptorTransportMode as FdMode, RpcSession, TlsCredentials};
 use binder::{DeathRecipient, IBinder as _, SpIBinder};
 use binder_cluster::MachineAddress;
 
@@ -108,6 +108,7 @@ fn connect(
     let session = RpcSession::new();
     session.set_max_incoming_threads(INCOMING_THREADS);
     session.set_max_outgoing_connections(CONNECTIONS);
+    session.set_file_descriptor_transport_mode(FdMode::Relayed);
     let root = session.connect_inet_tls(address.host(), address.port(), credentials);
     let root = root.map_err(failed(format!("connecting to {address}")))?;
     let found = gateway::get(&root, &options.name, generation);

@@ -22,6 +22,9 @@ pub const NULL: u32 = 0;
 pub const BINDER: u32 = 1;
 /// The first word of a descriptor in a parcel.
 pub const DESCRIPTOR: u32 = 2;
+/// The first word of an object of the sender that stands for a file, where files are relayed
+/// ([`FdMode::Relayed`](crate::handshake::FdMode)). The object's number follows; all is as long as a descriptor.
+pub const STAND_IN: u32 = 3;
 
 /// What a side knows beside Android's protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -263,6 +263,11 @@ impl Client {
         self.manager.check(name).unwrap()
     }
 
+    /// Registers an object of this process.
+    pub(crate) fn add(&self, name: &str, object: &SpIBinder) {
+        self.manager.add(name, object).unwrap();
+    }
+
     /// Waits until a service is found that says this word.
     #[track_caller]
     pub(crate) fn find(&self, name: &str, word: &str) -> SpIBinder {

@@ -2,15 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::thread;
 use std::time::Instant;
 
 use binder::StatusCode;
+use binder::binder_impl::IBinderInternal as _;
+use binder::transport::rpc::RpcServer;
+use binder::{Accessor, ConnectionInfo};
 use binder_testkit::wait_until;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::actor::{
-    DeathWatch, Gate, Service, call_back, count_of, new_word, send_file, send_unknown, word_of,
+    DeathWatch, Gate, Service, call_back, count_of, give_back, new_word, send_unknown, word_of,
 };
 use crate::etcd::{Etcd, url_of};
 use crate::machine::{Client, LEASE, Machine, MachineOptions, Place};
@@ -22,6 +29,8 @@ pub(crate) type Scenario = fn(&Place);
 /// All of them.
 pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("a_client_of_one_machine_calls_a_service_of_another", a_client_calls_a_service_of_another),
+    ("what_is_in_files_goes_from_machine_to_machine", what_is_in_files_travels),
+    ("an_accessor_of_another_machine_opens_a_connection_to_its_service", an_accessor_connects),
     ("another_machine_takes_over_when_a_service_is_killed", another_takes_over_from_a_service),
     ("another_machine_takes_over_when_a_manager_is_killed", another_takes_over_from_a_manager),
     ("a_manager_that_was_stopped_does_not_act_as_the_owner", a_stopped_manager_is_no_owner),
@@ -58,13 +67,80 @@ fn a_client_calls_a_service_of_another(place: &Place) {
     let (Some(found), service) = waiting else { panic!("it is told") };
     assert_eq!(word_of(&found).as_deref(), Ok("there"));
     assert_eq!(call_back(&found, &new_word("back")).as_deref(), Ok("back"));
-    assert_eq!(send_file(&found), Err(StatusCode::FDS_NOT_ALLOWED), "descriptors do not travel");
-    assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
     let death = DeathWatch::of(&found);
     service.kill();
     death.wait();
     assert!(word_of(&found).is_err());
     assert!(client.check(NAME).is_none());
+}
+
+fn what_is_in_files_travels(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions::new(etcd.url());
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let service = there.serve(NAME, "there");
+    let found = here.client().find(NAME, "there");
+    // Each file goes there and back, by two managers and two importers' devices: what arrives was relayed twice.
+    let sealed = memfd_create("test", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    let mut sealed = File::from(sealed);
+    let bytes: Vec<u8> = (0..700_000_u32).map(|at| (at % 251) as u8).collect();
+    sealed.write_all(&bytes).unwrap();
+    sealed.rewind().unwrap();
+    let changing = give_back(&found, sealed.try_clone().unwrap());
+    assert_eq!(changing.err(), Some(StatusCode::FDS_NOT_ALLOWED), "it may change");
+    fcntl_add_seals(&sealed, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW).unwrap();
+    let mut copy = Vec::new();
+    File::from(give_back(&found, sealed).unwrap()).read_to_end(&mut copy).unwrap();
+    assert!(copy == bytes, "{} bytes", copy.len());
+    let refused = give_back(&found, File::open("/dev/null").unwrap());
+    assert_eq!(refused.err(), Some(StatusCode::FDS_NOT_ALLOWED));
+    assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
+    // A service tells people about itself through a pipe.
+    let (mut reader, writer) = io::pipe().unwrap();
+    found.dump(&writer, &[]).unwrap();
+    drop(writer);
+    let mut told = String::new();
+    reader.read_to_string(&mut told).unwrap();
+    assert_eq!(told, "there");
+    let (mut near, given) = UnixStream::pair().unwrap();
+    let mut far = UnixStream::from(give_back(&found, given).unwrap());
+    for _ in 0..3 {
+        let mut read = [0; 4];
+        near.write_all(b"ping").unwrap();
+        far.read_exact(&mut read).unwrap();
+        far.write_all(b"pong").unwrap();
+        near.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"pong");
+    }
+    let streams = "anybinder_gateway_quota_used{resource=\"streams\"}";
+    assert_eq!(there.figure(streams), Some(2.0), "there and back");
+    service.kill();
+    // The importer ends with its service, and so does what it relays.
+    assert_eq!(near.read(&mut [0; 4]).unwrap(), 0);
+    assert_eq!(far.read(&mut [0; 4]).unwrap(), 0);
+    wait_until(|| there.figure(streams) == Some(0.0));
+}
+
+fn an_accessor_connects(place: &Place) {
+    const DOOR: &str = "test.IDoor/default";
+    let etcd = Etcd::start(1);
+    let declared = "test.IDoor/default accessor=test.IDoor/accessor\n";
+    let options = MachineOptions { declared, ..MachineOptions::new(etcd.url()) };
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let client = here.client();
+    assert!(client.check(DOOR).is_none());
+    let path = format!("\0anybinder-test-door-{}", there.address());
+    let server = RpcServer::new_unix(new_word("door"), &path).unwrap();
+    server.start().unwrap();
+    let listens = SocketAddr::from_abstract_name(&path[1..]).unwrap();
+    let accessor = Accessor::new(DOOR, move |_| Some(ConnectionInfo::Unix(listens.clone())));
+    let own = there.client();
+    own.add("test.IDoor/accessor", &accessor.as_binder().unwrap());
+    let found = client.find(DOOR, "door");
+    assert_eq!(call_back(&found, &new_word("back")).as_deref(), Ok("back"));
+    assert_eq!(server.sessions(), 1, "it is the service's own session");
+    server.shutdown().unwrap();
+    assert!(word_of(&found).is_err());
 }
 
 fn another_takes_over_from_a_service(place: &Place) {
