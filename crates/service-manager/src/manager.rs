@@ -257,9 +257,15 @@ impl Manager {
         request: &ManagerRequest<SpIBinder>,
         elsewhere: Elsewhere,
     ) -> Option<String> {
-        let ManagerRequest::Find { name, .. } = request else { return None };
+        let ManagerRequest::Find { name, takes_accessor } = request else { return None };
         let is_looked_for = elsewhere == Elsewhere::Look && self.remote.is_some();
-        (is_looked_for && self.registry.may_find(caller, name)).then(|| name.clone())
+        if !is_looked_for || !self.registry.may_find(caller, name) {
+            return None;
+        }
+        match self.registry.accessor_of(name, *takes_accessor) {
+            Some(accessor) => self.registry.may_find(caller, &accessor).then_some(accessor),
+            None => Some(name.clone()),
+        }
     }
 
     /// Finds out which method is meant, of which dialect.
@@ -390,7 +396,7 @@ impl Manager {
 }
 
 fn is_nothing(answer: &Result<ManagerAnswer<SpIBinder>, Denial>) -> bool {
-    matches!(answer, Ok(ManagerAnswer::Found(FoundService::Nothing)))
+    matches!(answer, Ok(ManagerAnswer::Found(FoundService::Nothing | FoundService::Accessor(None))))
 }
 
 /// Whether a parcel holds the arguments of a method, and nothing else. It stands where it stood.
