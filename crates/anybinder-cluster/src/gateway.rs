@@ -17,6 +17,7 @@ use binder::{Interface as _, SpIBinder, StatusCode};
 use service_manager::{AccessAction, ManagerServer};
 
 use crate::clock;
+use crate::counted::OwnCalls;
 use crate::metrics::GatewayCalls;
 use crate::options::{ClusterError, ServeOptions, failed};
 use crate::store::SharedMember;
@@ -34,14 +35,17 @@ pub(crate) fn start(
     member: &SharedMember,
     manager: &ManagerServer,
     calls: &Arc<GatewayCalls>,
+    own_calls: &Arc<OwnCalls>,
 ) -> Result<RpcServer, ClusterError> {
     let address = &options.advertise;
     let host = options.listen.as_deref().unwrap_or(address.host());
     let root_for = {
         let (member, manager) = (member.clone(), manager.clone());
+        let own_calls = Arc::clone(own_calls);
         move |peer| {
             let (member, manager) = (member.clone(), manager.clone());
-            Binder::new(GatewayRoot { member, manager, peer }).as_binder()
+            let own_calls = Arc::clone(&own_calls);
+            Binder::new(GatewayRoot { member, manager, own_calls, peer }).as_binder()
         }
     };
     let nobody = root_for(Vec::new());
@@ -81,6 +85,7 @@ pub(crate) fn get(root: &SpIBinder, name: &str, generation: i64) -> Result<SpIBi
 struct GatewayRoot {
     member: SharedMember,
     manager: ManagerServer,
+    own_calls: Arc<OwnCalls>,
     /// Who it is.
     peer: Vec<String>,
 }
@@ -97,7 +102,8 @@ impl GatewayRoot {
         if self.member.lock().generation(name, clock::now()) != Some(generation) {
             return Err(StatusCode::NAME_NOT_FOUND);
         }
-        self.manager.local_service(name).ok_or(StatusCode::NAME_NOT_FOUND)
+        let service = self.manager.local_service(name).ok_or(StatusCode::NAME_NOT_FOUND)?;
+        Ok(self.own_calls.begin(name).count_calls_of(&service))
     }
 }
 

@@ -42,8 +42,8 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     let manager = manager.map_err(failed("becoming the service manager"))?;
     let member_options = MemberOptions { address: options.advertise.clone(), ttl: options.ttl() };
     let member = SharedMember::new(ClusterMember::new(member_options));
-    let calls = Arc::default();
-    let gateway = Arc::new(gateway::start(options, &member, &manager, &calls)?);
+    let (calls, own_calls) = (Arc::default(), Arc::default());
+    let gateway = Arc::new(gateway::start(options, &member, &manager, &calls, &own_calls)?);
     let importer_options = ImporterOptions {
         program: env::current_exe().map_err(failed("finding this program"))?,
         device: options.device.clone(),
@@ -62,8 +62,15 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     let address = options.advertise.clone();
     let listener = StoreListener { follower: follower.clone(), gateway, address };
     start_store(options, &member, (events.clone(), received), listener)?;
-    let names =
-        ClusterNames { member: member.clone(), importers, policy, declarations, events, follower };
+    let names = ClusterNames {
+        member: member.clone(),
+        importers,
+        own_calls,
+        policy,
+        declarations,
+        events,
+        follower,
+    };
     manager.set_remote_names(Arc::new(names));
     wait_for_names(&member);
     if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {

@@ -41,6 +41,7 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("the_first_instance_is_stayed_with_until_it_is_gone", the_first_is_stayed_with),
     ("the_instance_with_fewest_calls_is_chosen", the_least_busy_is_chosen),
     ("a_machine_tells_its_figures", a_machine_tells_its_figures),
+    ("what_strangers_write_into_etcd_hides_no_name", strangers_hide_no_name),
     ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
     ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
 ];
@@ -303,6 +304,8 @@ fn many_instances_take_turns(place: &Place) {
     let mut told: Vec<_> = (0..4).map(|_| word_of(&found).unwrap()).collect();
     told.sort();
     assert_eq!(told, ["first", "first", "second", "second"]);
+    let counts: Vec<_> = machines[0].instances().iter().map(|it| it.calls.unwrap().count).collect();
+    assert!(counts.iter().all(|count| *count >= 2), "{counts:?}");
     let death = DeathWatch::of(&found);
     first.kill();
     wait_until(|| machines[0].instances().len() == 1);
@@ -386,11 +389,21 @@ fn a_machine_tells_its_figures(place: &Place) {
         there.figure(&name).unwrap()
     };
     let (done, failed) = (calls("done"), calls("failed"));
+    let instance_calls = |machine: &Machine| {
+        let told = machine.instances();
+        told.iter().find(|it| it.name == NAME).unwrap().calls
+    };
+    let before = [&here, &there].map(|machine| instance_calls(machine).unwrap());
     for _ in 0..3 {
         assert_eq!(word_of(&found).as_deref(), Ok("there"));
     }
     assert!(send_unknown(&found).is_err());
     assert_eq!((calls("done"), calls("failed")), (done + 3.0, failed + 1.0));
+    let after = [&here, &there].map(|machine| instance_calls(machine).unwrap());
+    let more = [0, 1].map(|at| after[at].count - before[at].count);
+    assert_eq!(more, [4, 4], "as its caller's machine counts them, and its own");
+    let [elsewhere_ns, there_ns] = [0, 1].map(|at| after[at].total_ns - before[at].total_ns);
+    assert!(elsewhere_ns > there_ns && there_ns > 0, "{elsewhere_ns} {there_ns}");
     for (machine, figure, value) in [
         (&there, "anybinder_cluster_own_services{state=\"owned\"}", 1.0),
         (&there, "anybinder_manager_services{origin=\"local\"}", 2.0),
@@ -413,6 +426,30 @@ fn a_machine_tells_its_figures(place: &Place) {
     wait_until(|| here.figure("anybinder_cluster_lost_leases_total") == Some(1.0));
     relay.heal();
     wait_until(|| here.figure("anybinder_cluster_stale_seconds") == Some(0.0));
+}
+
+fn strangers_hide_no_name(place: &Place) {
+    let etcd = Etcd::start(1);
+    let relay = Relay::to(etcd.addresses()[0]);
+    let options = MachineOptions::new(etcd.url());
+    let cut_off = MachineOptions { cluster: url_of(&[relay.address()]), ..options.clone() };
+    let there = place.machine(0, &options);
+    let write_much = |prefix: &str| {
+        let much = "x".repeat(120_000);
+        for number in 0..50 {
+            etcd.control(&["put", &format!("/anybinder/{prefix}\x1b[2J\n{number}"), &much]);
+        }
+    };
+    // More than one answer of etcd's may have: before the first list, and while nobody watches.
+    write_much("a");
+    let here = place.machine(1, &cut_off);
+    let (_service, client) = (there.serve(NAME, "there"), here.client());
+    client.find(NAME, "there");
+    relay.cut();
+    write_much("b");
+    let _other = there.serve("test.other", "other");
+    relay.heal();
+    client.find("test.other", "other");
 }
 
 fn etcd_knows_machines(place: &Place) {
