@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use binder::binder_impl::{FLAG_ONEWAY, Parcel, TransactionCode, TransactionFlags};
 use binder::transport::{DeathNotice, ObjectCodec, ProxyFacts, RemoteObject};
-use binder::{SpIBinder, StatusCode};
+use binder::{SpIBinder, StatusCode, ThreadState, TraceId, with_trace_id};
 use service_manager::InstanceCalls;
 
 /// How many calls were answered, and how long that took. One-ways have no answer.
@@ -26,12 +26,12 @@ impl CallCounts {
         }
     }
 
-    /// A proxy of the same object whose calls are counted.
-    pub(crate) fn count_calls_of(self: &Arc<Self>, object: &SpIBinder) -> SpIBinder {
+    /// A proxy of the object of a name whose calls are counted, and told in the log by the request that they belong to.
+    pub(crate) fn count_calls_of(self: &Arc<Self>, object: &SpIBinder, name: &str) -> SpIBinder {
         match object.as_remote() {
             Some(target) => {
                 let (target, counts) = (Arc::clone(target), Arc::clone(self));
-                SpIBinder::from_remote(Arc::new(CountedProxy { target, counts }))
+                SpIBinder::from_remote(Arc::new(CountedProxy { target, counts, name: name.into() }))
             }
             None => object.clone(),
         }
@@ -67,6 +67,8 @@ impl OwnCalls {
 struct CountedProxy {
     target: Arc<dyn RemoteObject>,
     counts: Arc<CallCounts>,
+    /// Of the service.
+    name: Box<str>,
 }
 
 impl RemoteObject for CountedProxy {
@@ -84,12 +86,23 @@ impl RemoteObject for CountedProxy {
         data: Parcel,
         flags: TransactionFlags,
     ) -> Result<Parcel, StatusCode> {
-        if flags & FLAG_ONEWAY != 0 {
-            return self.target.submit_transact(code, data, flags);
-        }
+        // A client of a device says none.
+        let trace_id = ThreadState::trace_id().unwrap_or_else(TraceId::next);
+        let submit = || self.target.submit_transact(code, data, flags);
         let begun = Instant::now();
-        let answer = self.target.submit_transact(code, data, flags);
-        let took = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let answer = with_trace_id(trace_id, submit);
+        let took = begun.elapsed();
+        let (name, error) = (&*self.name, answer.as_ref().err());
+        match error {
+            None => tracing::debug!(%trace_id, name, code, ?took, "a call between machines"),
+            Some(error) => {
+                tracing::info!(%trace_id, name, code, ?took, %error, "a call between machines failed");
+            }
+        }
+        if flags & FLAG_ONEWAY != 0 {
+            return answer;
+        }
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.counts.total_ns.fetch_add(took, Ordering::Relaxed);
         self.counts.count.fetch_add(1, Ordering::Relaxed);
         answer

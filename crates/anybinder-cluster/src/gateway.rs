@@ -103,7 +103,7 @@ impl GatewayRoot {
             return Err(StatusCode::NAME_NOT_FOUND);
         }
         let service = self.manager.local_service(name).ok_or(StatusCode::NAME_NOT_FOUND)?;
-        Ok(self.own_calls.begin(name).count_calls_of(&service))
+        Ok(self.own_calls.begin(name).count_calls_of(&service, name))
     }
 }
 

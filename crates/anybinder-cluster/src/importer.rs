@@ -131,7 +131,7 @@ fn connect(
     let linked = object.link_to_death(&recipient);
     linked.map_err(failed(format!("waiting for the end of {}", options.name)))?;
     let counts = Arc::<CallCounts>::default();
-    let object = counts.count_calls_of(&object);
+    let object = counts.count_calls_of(&object, &options.name);
     Ok(FoundInstance { object, counts, _session: session, _recipient: recipient })
 }
 

@@ -124,6 +124,8 @@ pub struct RpcTransaction<F> {
     /// How many microseconds the caller will wait; 0 if it does not say. Of a peer that has not agreed
     /// to say so, it means nothing.
     pub timeout_us: u64,
+    /// By what people find the request in logs; 0 if there is none. The same holds of it.
+    pub trace_id: u32,
     /// The arguments.
     pub body: ReceivedParcel<F>,
 }

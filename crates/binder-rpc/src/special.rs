@@ -31,18 +31,23 @@ pub const STAND_IN: u32 = 3;
 pub struct Extensions {
     /// Calls say how long their caller will wait ([`timeout_us`](crate::RpcTransaction::timeout_us)).
     pub has_timeouts: bool,
+    /// Calls say to which request they belong ([`trace_id`](crate::RpcTransaction::trace_id)).
+    pub has_trace_ids: bool,
 }
 
 impl Extensions {
     /// All that this crate knows.
-    pub const ALL: Self = Self { has_timeouts: true };
+    pub const ALL: Self = Self { has_timeouts: true, has_trace_ids: true };
 
     const HAS_TIMEOUTS: u32 = 1;
+    const HAS_TRACE_IDS: u32 = 2;
 
     /// Returns the parcel that answers [`GET_EXTENSIONS`]: its code once more, and a bit for each.
     #[must_use]
     pub fn answer(self) -> [u8; 8] {
-        let bits = if self.has_timeouts { Self::HAS_TIMEOUTS } else { 0 };
+        let timeouts = if self.has_timeouts { Self::HAS_TIMEOUTS } else { 0 };
+        let trace_ids = if self.has_trace_ids { Self::HAS_TRACE_IDS } else { 0 };
+        let bits = timeouts | trace_ids;
         let mut parcel = [0; 8];
         parcel[..4].copy_from_slice(&GET_EXTENSIONS.to_le_bytes());
         parcel[4..].copy_from_slice(&bits.to_le_bytes());
@@ -55,8 +60,8 @@ impl Extensions {
         let Ok(([code, bits], _)) = <[U32; 2]>::read_from_prefix(parcel) else {
             return Self::default();
         };
-        let is_answer = code.get() == GET_EXTENSIONS;
-        Self { has_timeouts: is_answer && bits.get() & Self::HAS_TIMEOUTS != 0 }
+        let has = |bit| code.get() == GET_EXTENSIONS && bits.get() & bit != 0;
+        Self { has_timeouts: has(Self::HAS_TIMEOUTS), has_trace_ids: has(Self::HAS_TRACE_IDS) }
     }
 }
 

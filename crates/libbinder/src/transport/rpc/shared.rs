@@ -200,6 +200,11 @@ impl SharedSession {
         self.extensions().is_some_and(|extensions| extensions.has_timeouts)
     }
 
+    /// Returns whether calls say to which request they belong.
+    pub(super) fn tells_trace_ids(&self) -> bool {
+        self.extensions().is_some_and(|extensions| extensions.has_trace_ids)
+    }
+
     /// Says how further connections are made, once.
     pub(super) fn set_reconnect(&self, make: Box<MakeConnection>) {
         // A session is set up once.
