@@ -86,11 +86,14 @@ pub(crate) struct MachineOptions {
     pub(crate) declared: &'static str,
     /// What it says to etcd.
     pub(crate) store: Vec<OsString>,
+    /// Whether it keeps a log of all that it does.
+    pub(crate) has_log: bool,
 }
 
 impl MachineOptions {
     pub(crate) fn new(cluster: String) -> Self {
-        Self { cluster, policy: "allow * *\nallow * machine=*\n", declared: "", store: Vec::new() }
+        let policy = "allow * *\nallow * machine=*\n";
+        Self { cluster, policy, declared: "", store: Vec::new(), has_log: false }
     }
 }
 
@@ -123,7 +126,12 @@ impl Machine {
             fs::write(&path, text).unwrap();
             path
         };
-        let child = Command::new(env!("CARGO_BIN_EXE_anybinder-cluster"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anybinder-cluster"));
+        if self.options.has_log {
+            let log = fs::File::create(self.dir.join("log")).unwrap();
+            command.arg("-vv").env_remove("RUST_LOG").stderr(log);
+        }
+        let child = command
             .arg("serve")
             .args(&self.options.store)
             .args(["--cluster", &self.options.cluster])
@@ -180,6 +188,12 @@ impl Machine {
         let told = manager.submit_transact(LIST_INSTANCES_TRANSACTION, data, 0).unwrap();
         let count: i32 = told.read().unwrap();
         (0..count).map(|_| ServiceInstance::read(&told).unwrap()).collect()
+    }
+
+    /// The lines of its log that say this.
+    pub(crate) fn log_lines(&self, words: &str) -> Vec<String> {
+        let log = fs::read_to_string(self.dir.join("log")).unwrap();
+        log.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
     }
 
     /// A figure of this machine's manager; `None` if there is none of that name.

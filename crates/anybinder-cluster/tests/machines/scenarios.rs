@@ -42,6 +42,7 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("the_instance_with_fewest_calls_is_chosen", the_least_busy_is_chosen),
     ("a_machine_tells_its_figures", a_machine_tells_its_figures),
     ("what_strangers_write_into_etcd_hides_no_name", strangers_hide_no_name),
+    ("a_request_has_one_id_in_the_logs_of_both_machines", a_request_has_one_id),
     ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
     ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
 ];
@@ -426,6 +427,31 @@ fn a_machine_tells_its_figures(place: &Place) {
     wait_until(|| here.figure("anybinder_cluster_lost_leases_total") == Some(1.0));
     relay.heal();
     wait_until(|| here.figure("anybinder_cluster_stale_seconds") == Some(0.0));
+}
+
+fn a_request_has_one_id(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions { has_log: true, ..MachineOptions::new(etcd.url()) };
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let _service = there.serve(NAME, "there");
+    let found = here.client().find(NAME, "there");
+    let ids = |machine: &Machine| -> Vec<String> {
+        let lines = machine.log_lines("a call between machines");
+        let id =
+            |line: &String| line.split_once("trace_id=")?.1.split(' ').next().map(str::to_owned);
+        lines.iter().map(|line| id(line).expect("an id")).collect()
+    };
+    let before = ids(&here).len();
+    for _ in 0..3 {
+        assert_eq!(word_of(&found).as_deref(), Ok("there"));
+    }
+    assert!(send_unknown(&found).is_err());
+    let (here, there) = (ids(&here), ids(&there));
+    assert_eq!(here, there);
+    let mut last = here[before..].to_vec();
+    last.sort();
+    last.dedup();
+    assert_eq!(last.len(), 4, "each has its own: {last:?}");
 }
 
 fn strangers_hide_no_name(place: &Place) {

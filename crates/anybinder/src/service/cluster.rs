@@ -103,7 +103,7 @@ fn mean_ns(calls: InstanceCalls) -> Option<u64> {
 
 fn latency(nanoseconds: u64) -> String {
     match nanoseconds / 1000 {
-        micros @ 0..10_000 => format!("{micros} µs"),
+        micros @ 0..10_000 => format!("{micros} us"),
         micros @ 10_000..10_000_000 => format!("{} ms", micros / 1000),
         micros => format!("{} s", micros / 1_000_000),
     }

@@ -17,7 +17,7 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::net::SocketType;
 use rustix::net::sockopt::{socket_acceptconn, socket_type};
 
-use self::memory::Memory;
+use self::memory::SealedMemory;
 use self::stream::{StreamEnd, StreamKind};
 use super::quota::{PeerAccount, ServerCharge, ServerResource};
 use crate::binder_impl::{
@@ -43,7 +43,7 @@ const STREAMS_MAX: usize = 64;
 /// What a file is to who relays it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
-    Memory(Memory),
+    Memory(SealedMemory),
     Stream(StreamKind),
 }
 
@@ -53,7 +53,7 @@ impl FileKind {
         let status = fstat(file).map_err(|_| "nothing is known of it")?;
         let flags = fcntl_getfl(file).map_err(|_| "nothing is known of it")?;
         match (FileType::from_raw_mode(status.st_mode), flags & OFlags::RWMODE) {
-            (FileType::RegularFile, _) => Memory::of(file, status.st_size).map(Self::Memory),
+            (FileType::RegularFile, _) => SealedMemory::of(file, status.st_size).map(Self::Memory),
             (FileType::Fifo, OFlags::RDONLY) => Ok(Self::Stream(StreamKind::Readable)),
             (FileType::Fifo, OFlags::WRONLY) => Ok(Self::Stream(StreamKind::Writable)),
             (FileType::Fifo, _) => Err("it is both ends of a pipe"),
@@ -79,7 +79,7 @@ impl FileKind {
 
     fn read(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
         Ok(match parcel.read::<i32>()? {
-            0 => Self::Memory(Memory::read(parcel)?),
+            0 => Self::Memory(SealedMemory::read(parcel)?),
             1 => Self::Stream(StreamKind::Readable),
             2 => Self::Stream(StreamKind::Writable),
             3 => Self::Stream(StreamKind::Socket),

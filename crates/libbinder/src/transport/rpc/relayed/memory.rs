@@ -1,4 +1,4 @@
-//! Memory that nobody can change any more, and copies of it.
+//! SealedMemory that nobody can change any more, and copies of it.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -20,14 +20,14 @@ const PIECE_BYTES: usize = 256 << 10;
 
 /// A memory file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Memory {
+pub(super) struct SealedMemory {
     pub(super) bytes: usize,
     seals: SealFlags,
     /// Where whoever reads it goes on.
     position: u64,
 }
 
-impl Memory {
+impl SealedMemory {
     pub(super) fn of(file: BorrowedFd<'_>, bytes: i64) -> Result<Self, &'static str> {
         let seals = fcntl_get_seals(file).map_err(|_| "it is a file of this machine's")?;
         if !seals.contains(SEALED) {

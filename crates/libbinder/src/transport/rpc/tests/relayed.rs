@@ -222,10 +222,10 @@ impl Remotable for Liar {
         match code {
             1 => {
                 let [kind, rest @ ..] = &self.description[..] else { return Ok(()) };
-                reply.write(&(*kind as i32))?;
+                reply.write(&i32::try_from(*kind).expect("a kind"))?;
                 let [bytes, seals, position] = rest else { return Ok(()) };
                 reply.write(bytes)?;
-                reply.write(&(*seals as i32))?;
+                reply.write(&i32::try_from(*seals).expect("seals"))?;
                 reply.write(position)
             }
             2 => reply.write(&vec![0_u8; 1]),
