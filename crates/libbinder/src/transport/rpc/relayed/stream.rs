@@ -151,6 +151,9 @@ impl Remotable for StreamEnd {
         data: &BorrowedParcel<'_>,
         _: &mut BorrowedParcel<'_>,
     ) -> Result<(), StatusCode> {
+        if self.0.is_dead.load(Ordering::Acquire) {
+            return Err(StatusCode::DEAD_OBJECT);
+        }
         let message = match code {
             DATA => RelayMessage::Data(data.read()?),
             TAKEN => {
