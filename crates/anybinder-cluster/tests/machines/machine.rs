@@ -190,6 +190,17 @@ impl Machine {
         (0..count).map(|_| ServiceInstance::read(&told).unwrap()).collect()
     }
 
+    /// What `anybinder service list --cluster` says of a service, in columns.
+    pub(crate) fn listed(&self, name: &str) -> Vec<String> {
+        let mut list = Command::new(crate::anybinder());
+        list.args(["service", "list", "--cluster", "--device"]).arg(&self.device);
+        let output = list.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
     /// The lines of its log that say this.
     pub(crate) fn log_lines(&self, words: &str) -> Vec<String> {
         let log = fs::read_to_string(self.dir.join("log")).unwrap();
@@ -227,6 +238,12 @@ impl Machine {
     fn signal(&self, signal: Signal) {
         let pid = self.manager.as_ref().unwrap().id().try_into().unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Has another issuer's certificates be read, whom no other machine believes, and who believes none.
+    pub(crate) fn change_issuer(&self) {
+        Authority::new().write("stranger", &self.dir);
+        self.signal(Signal::HUP);
     }
 
     /// Has the manager end, as who is told to.

@@ -41,6 +41,7 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("the_first_instance_is_stayed_with_until_it_is_gone", the_first_is_stayed_with),
     ("the_instance_with_fewest_calls_is_chosen", the_least_busy_is_chosen),
     ("a_machine_tells_its_figures", a_machine_tells_its_figures),
+    ("certificates_are_read_again_while_sessions_go_on", certificates_are_read_again),
     ("what_strangers_write_into_etcd_hides_no_name", strangers_hide_no_name),
     ("a_request_has_one_id_in_the_logs_of_both_machines", a_request_has_one_id),
     ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
@@ -405,6 +406,12 @@ fn a_machine_tells_its_figures(place: &Place) {
     assert_eq!(more, [4, 4], "as its caller's machine counts them, and its own");
     let [elsewhere_ns, there_ns] = [0, 1].map(|at| after[at].total_ns - before[at].total_ns);
     assert!(elsewhere_ns > there_ns && there_ns > 0, "{elsewhere_ns} {there_ns}");
+    let listed = here.listed(NAME);
+    let [name, machine, instance, _, _, _, calls, latency @ ..] = &listed[..] else {
+        panic!("{listed:?}")
+    };
+    assert_eq!((&**name, &**machine, &**instance), (NAME, "localhost", &*there.address()));
+    assert_eq!((calls.parse().ok(), latency.len()), (Some(after[0].count), 2), "{listed:?}");
     for (machine, figure, value) in [
         (&there, "anybinder_cluster_own_services{state=\"owned\"}", 1.0),
         (&there, "anybinder_manager_services{origin=\"local\"}", 2.0),
@@ -452,6 +459,19 @@ fn a_request_has_one_id(place: &Place) {
     last.sort();
     last.dedup();
     assert_eq!(last.len(), 4, "each has its own: {last:?}");
+}
+
+fn certificates_are_read_again(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions { has_log: true, ..MachineOptions::new(etcd.url()) };
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let _services = [there.serve(NAME, "there"), there.serve("test.other", "other")];
+    let client = here.client();
+    let found = client.find(NAME, "there");
+    there.change_issuer();
+    wait_until(|| !there.log_lines("the certificates are read again").is_empty());
+    assert!(client.check("test.other").is_none(), "it believes nobody any more");
+    assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
 }
 
 fn strangers_hide_no_name(place: &Place) {
