@@ -11,6 +11,8 @@ use binder::{SpIBinder, StatusCode};
 use binder_cluster::MachineAddress;
 use service_manager::Balancing;
 
+use crate::counted::CallCounts;
+
 /// Which instance it is: where, and of which generation.
 pub(crate) type InstanceKey = (MachineAddress, i64);
 
@@ -18,7 +20,9 @@ pub(crate) type InstanceKey = (MachineAddress, i64);
 pub(crate) struct BalancedInstance {
     key: InstanceKey,
     object: Arc<dyn RemoteObject>,
+    /// Calls under way.
     calls: AtomicUsize,
+    counts: Arc<CallCounts>,
     /// What it needs to live.
     _kept: Box<dyn Any + Send + Sync>,
 }
@@ -28,10 +32,11 @@ impl BalancedInstance {
     pub(crate) fn new(
         key: InstanceKey,
         object: &SpIBinder,
+        counts: Arc<CallCounts>,
         kept: Box<dyn Any + Send + Sync>,
     ) -> Option<Self> {
         let object = Arc::clone(object.as_remote()?);
-        Some(Self { key, object, calls: AtomicUsize::new(0), _kept: kept })
+        Some(Self { key, object, calls: AtomicUsize::new(0), counts, _kept: kept })
     }
 }
 
@@ -62,6 +67,11 @@ impl BalancedProxy {
 
     pub(crate) fn has(&self, key: &InstanceKey) -> bool {
         self.instances().iter().any(|it| it.key == *key)
+    }
+
+    /// How often each instance was called.
+    pub(crate) fn counts(&self) -> Vec<(InstanceKey, Arc<CallCounts>)> {
+        self.instances().iter().map(|it| (it.key.clone(), Arc::clone(&it.counts))).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

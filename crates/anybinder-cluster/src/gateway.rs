@@ -12,11 +12,12 @@ use binder::binder_impl::IBinderInternal as _;
 use binder::binder_impl::{
     Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, Parcel, Remotable, TransactionCode,
 };
-use binder::transport::rpc::{PeerIdentity, RpcServer};
+use binder::transport::rpc::{FileDescriptorTransportMode as FdMode, PeerIdentity, RpcServer};
 use binder::{Interface as _, SpIBinder, StatusCode};
 use service_manager::{AccessAction, ManagerServer};
 
 use crate::clock;
+use crate::counted::OwnCalls;
 use crate::metrics::GatewayCalls;
 use crate::options::{ClusterError, ServeOptions, failed};
 use crate::store::SharedMember;
@@ -34,14 +35,17 @@ pub(crate) fn start(
     member: &SharedMember,
     manager: &ManagerServer,
     calls: &Arc<GatewayCalls>,
+    own_calls: &Arc<OwnCalls>,
 ) -> Result<RpcServer, ClusterError> {
     let address = &options.advertise;
     let host = options.listen.as_deref().unwrap_or(address.host());
     let root_for = {
         let (member, manager) = (member.clone(), manager.clone());
+        let own_calls = Arc::clone(own_calls);
         move |peer| {
             let (member, manager) = (member.clone(), manager.clone());
-            Binder::new(GatewayRoot { member, manager, peer }).as_binder()
+            let own_calls = Arc::clone(&own_calls);
+            Binder::new(GatewayRoot { member, manager, own_calls, peer }).as_binder()
         }
     };
     let nobody = root_for(Vec::new());
@@ -49,6 +53,7 @@ pub(crate) fn start(
     let server = RpcServer::new_inet_tls(nobody, host, address.port(), &credentials);
     let server = server.map_err(failed(format!("listening at {host}")))?;
     server.set_max_threads(CALLS_PER_MACHINE);
+    server.set_supported_file_descriptor_transport_modes(&[FdMode::None, FdMode::Relayed]);
     let fence = Arc::clone(member.lock().fence());
     server.set_call_guard(move || {
         if fence.is_open(clock::now()) { Ok(()) } else { Err(StatusCode::DEAD_OBJECT) }
@@ -80,6 +85,7 @@ pub(crate) fn get(root: &SpIBinder, name: &str, generation: i64) -> Result<SpIBi
 struct GatewayRoot {
     member: SharedMember,
     manager: ManagerServer,
+    own_calls: Arc<OwnCalls>,
     /// Who it is.
     peer: Vec<String>,
 }
@@ -96,7 +102,8 @@ impl GatewayRoot {
         if self.member.lock().generation(name, clock::now()) != Some(generation) {
             return Err(StatusCode::NAME_NOT_FOUND);
         }
-        self.manager.local_service(name).ok_or(StatusCode::NAME_NOT_FOUND)
+        let service = self.manager.local_service(name).ok_or(StatusCode::NAME_NOT_FOUND)?;
+        Ok(self.own_calls.begin(name).count_calls_of(&service, name))
     }
 }
 

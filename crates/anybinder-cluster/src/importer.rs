@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
-use binder::transport::rpc::{RpcSession, TlsCredentials};
+use binder::transport::rpc::{FileDescriptorTransportMode as FdMode, RpcSession, TlsCredentials};
 use binder::{DeathRecipient, IBinder as _, SpIBinder};
 use binder_cluster::MachineAddress;
+use service_manager::InstanceCalls;
 
-use crate::balance::{BalancedInstance, BalancedProxy};
+use crate::balance::{BalancedInstance, BalancedProxy, InstanceKey};
+use crate::counted::CallCounts;
 use crate::gateway;
-use crate::importers::READY;
+use crate::importers::{CALLS, CALLS_ASKED, CALLS_TOLD, READY};
 use crate::options::{ClusterError, ImportOptions, failed};
 
 /// On how many threads services of other machines may call back.
@@ -23,6 +25,7 @@ const CONNECTIONS: usize = 16;
 /// A service at a machine.
 struct FoundInstance {
     object: SpIBinder,
+    counts: Arc<CallCounts>,
     /// Kept: the session lasts as long.
     _session: RpcSession,
     _recipient: DeathRecipient,
@@ -39,8 +42,13 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
         let (address, generation) = sources.pop().ok_or(()).map_err(|()| nothing())?;
         let found = connect(options, &credentials, &address, generation, || process::exit(0))?;
         register(options, &device, &found.object)?;
+        let key = (address, generation);
         // It ends with the service, or is killed, or its manager ends.
-        while next()?.is_some() {}
+        while let Some(line) = next()? {
+            if line == CALLS_ASKED {
+                tell_calls(&[(key.clone(), Arc::clone(&found.counts))])?;
+            }
+        }
         return Ok(());
     };
     let proxy = Arc::new(BalancedProxy::new(balancing));
@@ -62,7 +70,8 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
             match connect(options, &credentials, &address, generation, forget) {
                 Ok(found) => {
                     let object = found.object.clone();
-                    let instance = BalancedInstance::new(key, &object, Box::new(found));
+                    let counts = Arc::clone(&found.counts);
+                    let instance = BalancedInstance::new(key, &object, counts, Box::new(found));
                     proxy.add(instance.ok_or(()).map_err(|()| nothing())?);
                 }
                 Err(error) => tracing::warn!(%address, %error, "an instance is not within reach"),
@@ -75,8 +84,13 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
             register(options, &device, &SpIBinder::from_remote(proxy.clone()))?;
             is_registered = true;
         }
-        let Some(line) = next()? else { return Ok(()) };
-        sources = parse(&line)?;
+        sources = loop {
+            match next()? {
+                None => return Ok(()),
+                Some(line) if line == CALLS_ASKED => tell_calls(&proxy.counts())?,
+                Some(line) => break parse(&line)?,
+            }
+        };
     }
 }
 
@@ -108,6 +122,7 @@ fn connect(
     let session = RpcSession::new();
     session.set_max_incoming_threads(INCOMING_THREADS);
     session.set_max_outgoing_connections(CONNECTIONS);
+    session.set_file_descriptor_transport_mode(FdMode::Relayed);
     let root = session.connect_inet_tls(address.host(), address.port(), credentials);
     let root = root.map_err(failed(format!("connecting to {address}")))?;
     let found = gateway::get(&root, &options.name, generation);
@@ -115,7 +130,9 @@ fn connect(
     let recipient = DeathRecipient::new(gone);
     let linked = object.link_to_death(&recipient);
     linked.map_err(failed(format!("waiting for the end of {}", options.name)))?;
-    Ok(FoundInstance { object, _session: session, _recipient: recipient })
+    let counts = Arc::<CallCounts>::default();
+    let object = counts.count_calls_of(&object, &options.name);
+    Ok(FoundInstance { object, counts, _session: session, _recipient: recipient })
 }
 
 /// Registers the service here, and says that it is.
@@ -128,7 +145,22 @@ fn register(
     let manager = ServiceManager::of(device).map_err(failed("asking the service manager"))?;
     let added = manager.add(&options.name, object);
     added.map_err(failed(format!("registering {}", options.name)))?;
+    tell(&format!("{READY}\n"))
+}
+
+/// Says how often instances were called from here.
+fn tell_calls(counts: &[(InstanceKey, Arc<CallCounts>)]) -> Result<(), ClusterError> {
+    let mut text = String::new();
+    for ((address, generation), counts) in counts {
+        let InstanceCalls { count, total_ns } = counts.calls();
+        text.push_str(&format!("{CALLS} {address} {generation} {count} {total_ns}\n"));
+    }
+    text.push_str(&format!("{CALLS_TOLD}\n"));
+    tell(&text)
+}
+
+fn tell(text: &str) -> Result<(), ClusterError> {
     let mut out = io::stdout();
-    let told = writeln!(out, "{READY}").and_then(|()| out.flush());
+    let told = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     told.map_err(failed("telling the service manager"))
 }

@@ -13,7 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use binder_cluster::{Instance, MachineAddress, Ownership};
-use service_manager::{AccessAction, Balancing, ManagerServer};
+use rustix::fs::{OFlags, fcntl_setfl};
+use service_manager::{AccessAction, Balancing, InstanceCalls, ManagerServer};
 
 use crate::options::CredentialOptions;
 use crate::store::SharedMember;
@@ -24,6 +25,18 @@ const BRING_TIME: Duration = Duration::from_secs(5);
 const FAILURE_TIME: Duration = Duration::from_millis(250);
 /// What an importer says when it is registered.
 pub(crate) const READY: &str = "ready";
+/// What it is asked, beside whom it is to call.
+pub(crate) const CALLS_ASKED: &str = "calls?";
+/// How its answer begins: an address, a generation, how many calls, and how long they took in nanoseconds.
+pub(crate) const CALLS: &str = "calls";
+/// What its answer ends with.
+pub(crate) const CALLS_TOLD: &str = "told";
+/// How long importers may take to say how many calls they made.
+const ANSWER_TIME: Duration = Duration::from_millis(250);
+/// How many importers there may be: each is a process.
+const IMPORTERS_MAX: usize = 1000;
+/// How many instances of one service are called.
+const INSTANCES_MAX: usize = 64;
 
 /// How importers are started.
 #[derive(Debug)]
@@ -76,6 +89,10 @@ struct Importer {
     is_ready: bool,
     /// Whom it was told to call.
     sources: Vec<ImportSource>,
+    /// How often it did, as it said last.
+    calls: Vec<(ImportSource, InstanceCalls)>,
+    /// Whether it is to say that.
+    is_asked: bool,
 }
 
 /// An instance that an importer calls.
@@ -99,6 +116,33 @@ impl Importers {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Where this machine is.
+    pub(crate) fn own_address(&self) -> &MachineAddress {
+        &self.0.options.own_address
+    }
+
+    /// Has all importers say how many calls they made, and waits a moment for that.
+    pub(crate) fn ask_for_calls(&self) {
+        let mut state = self.state();
+        for importer in state.by_name.values_mut().filter(|importer| importer.is_ready) {
+            let line = format!("{CALLS_ASKED}\n");
+            importer.is_asked = importer.stdin.write_all(line.as_bytes()).is_ok();
+        }
+        let is_open = |state: &mut ImportersState| state.by_name.values().any(|it| it.is_asked);
+        // Of those that are late, what they said last is told.
+        drop(self.0.changed.wait_timeout_while(state, ANSWER_TIME, is_open));
+    }
+
+    /// How often an instance was called from here; `None` if nobody here calls it.
+    pub(crate) fn calls(&self, instance: &Instance) -> Option<InstanceCalls> {
+        let state = self.state();
+        let importer = state.by_name.get(&instance.name)?;
+        let is_it = |(source, _): &&(ImportSource, InstanceCalls)| {
+            source.address == instance.address && source.generation == instance.generation
+        };
+        importer.calls.iter().find(is_it).map(|(_, calls)| *calls)
+    }
+
     /// How many there are.
     pub(crate) fn counts(&self) -> ImporterCounts {
         let state = self.state();
@@ -120,7 +164,7 @@ impl Importers {
             let is_believed = |it: &Instance| {
                 policy.permits_machine(&[it.address.host().to_owned()], AccessAction::Add, name)
             };
-            let found = found.into_iter().filter(is_believed);
+            let found = found.into_iter().filter(is_believed).take(INSTANCES_MAX);
             found
                 .map(|it| ImportSource { address: it.address, generation: it.generation })
                 .collect()
@@ -135,6 +179,10 @@ impl Importers {
             return true;
         }
         if sources.is_empty() {
+            return false;
+        }
+        if state.by_name.len() + state.ending.len() >= IMPORTERS_MAX {
+            tracing::warn!(name, "too many services of other machines are in use for one more");
             return false;
         }
         state.failures.retain(|_, (_, at)| at.elapsed() < FAILURE_TIME);
@@ -199,7 +247,11 @@ impl Importers {
             return self.0.manager.change_registry(|it| it.withdraw_import(name, pid));
         }
         if let Err(error) = importer.tell(sources) {
-            tracing::info!(name, %error, "an importer does not listen");
+            // One that reads nothing for so long that there is no room is not waited for.
+            tracing::warn!(name, %error, "an importer does not listen, and is ended");
+            state.kill(name);
+            drop(state);
+            self.0.manager.change_registry(|it| it.withdraw_import(name, pid));
         }
     }
 
@@ -216,7 +268,7 @@ impl Importers {
     fn start(&self, name: &str, mut sources: Vec<ImportSource>) -> io::Result<Importer> {
         let options = &self.0.options;
         let mut command = Command::new(&options.program);
-        command.arg("import").arg("--device").arg(&options.device).arg("--name").arg(name);
+        command.arg("import").arg("--device").arg(&options.device).arg(format!("--name={name}"));
         match self.balancing(name) {
             Some(balancing) => drop(command.arg("--balancing").arg(balancing.to_string())),
             None => sources.truncate(1),
@@ -231,7 +283,16 @@ impl Importers {
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        let mut importer = Importer { child, stdin, is_ready: false, sources: Vec::new() };
+        // What waits for an importer would hold the lock meanwhile.
+        fcntl_setfl(&stdin, OFlags::NONBLOCK)?;
+        let mut importer = Importer {
+            child,
+            stdin,
+            is_ready: false,
+            sources: Vec::new(),
+            calls: Vec::new(),
+            is_asked: false,
+        };
         let pid = importer.pid();
         self.0.manager.change_registry(|it| it.set_importer(pid, true));
         importer.tell(sources)?;
@@ -245,13 +306,12 @@ impl Importers {
     /// Hears what an importer says, until it ends.
     fn follow(&self, name: &str, pid: i32, stdout: impl BufRead) {
         for line in stdout.lines().map_while(Result::ok) {
-            if line == READY {
-                let mut state = self.state();
-                if let Some(importer) = state.by_name.get_mut(name).filter(|it| it.pid() == pid) {
-                    importer.is_ready = true;
-                }
-                self.0.changed.notify_all();
-            }
+            let mut state = self.state();
+            let Some(importer) = state.by_name.get_mut(name).filter(|it| it.pid() == pid) else {
+                continue;
+            };
+            importer.hear(&line);
+            self.0.changed.notify_all();
         }
         let importer = {
             let mut state = self.state();
@@ -298,6 +358,21 @@ impl Importer {
         let _ = self.child.kill();
     }
 
+    /// Takes what it says.
+    fn hear(&mut self, line: &str) {
+        match line {
+            READY => self.is_ready = true,
+            CALLS_TOLD => self.is_asked = false,
+            line => {
+                let Some((source, calls)) = parse_calls(line) else { return };
+                self.calls.retain(|(known, _)| *known != source && self.sources.contains(known));
+                if self.sources.contains(&source) {
+                    self.calls.push((source, calls));
+                }
+            }
+        }
+    }
+
     /// Says whom to call from now on.
     fn tell(&mut self, sources: Vec<ImportSource>) -> io::Result<()> {
         if sources == self.sources {
@@ -311,4 +386,14 @@ impl Importer {
         self.sources = sources;
         self.stdin.write_all(line.as_bytes())
     }
+}
+
+/// Reads what an importer says of one instance.
+fn parse_calls(line: &str) -> Option<(ImportSource, InstanceCalls)> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let [CALLS, address, generation, count, total_ns] = words[..] else { return None };
+    let source =
+        ImportSource { address: address.parse().ok()?, generation: generation.parse().ok()? };
+    let calls = InstanceCalls { count: count.parse().ok()?, total_ns: total_ns.parse().ok()? };
+    Some((source, calls))
 }

@@ -9,6 +9,7 @@
 
 mod balance;
 mod clock;
+mod counted;
 mod gateway;
 mod importer;
 mod importers;

@@ -115,6 +115,7 @@ fn write_gateway(it: &ServerStatistics, families: &mut MetricFamilies) {
         ("objects", it.objects),
         ("waiting_bytes", it.waiting_bytes),
         ("waiting_files", it.waiting_files),
+        ("streams", it.streams),
     ];
     type Figure = fn(&ResourceUse) -> Option<usize>;
     let figures: [(&str, &str, Figure); 3] = [

@@ -15,6 +15,7 @@ use service_manager::{
 };
 use tokio::sync::mpsc;
 
+use crate::counted::OwnCalls;
 use crate::importers::Importers;
 use crate::options::{ClusterError, failed};
 use crate::store::{ClusterListener, SharedMember};
@@ -28,6 +29,7 @@ const RETRY_TIME: Duration = Duration::from_millis(500);
 pub(crate) struct ClusterNames {
     pub(crate) member: SharedMember,
     pub(crate) importers: Importers,
+    pub(crate) own_calls: Arc<OwnCalls>,
     pub(crate) policy: AccessPolicy,
     pub(crate) declarations: Declarations,
     pub(crate) events: mpsc::UnboundedSender<ClusterEvent>,
@@ -96,6 +98,8 @@ impl RemoteNames for ClusterNames {
         }
         if is_there {
             self.follower.tell(Followed::Changed(name.to_owned()));
+        } else {
+            self.own_calls.forget(name);
         }
         if !self.policy.shares(name) {
             return;
@@ -127,19 +131,33 @@ impl RemoteNames for ClusterNames {
             let machine = if it.is_shared { it.address.parse().ok() } else { None };
             ServiceKey { name: it.name.clone(), instance: machine }
         });
-        let member = self.member.lock();
-        let behind = member.directory().behind(after.as_ref());
-        behind.take(INSTANCES_PER_ANSWER).map(told).collect()
+        if after.is_none() {
+            self.importers.ask_for_calls();
+        }
+        let found: Vec<Instance> = {
+            let member = self.member.lock();
+            let behind = member.directory().behind(after.as_ref());
+            behind.take(INSTANCES_PER_ANSWER).cloned().collect()
+        };
+        found.into_iter().map(|instance| self.told(instance)).collect()
     }
 }
 
-fn told(instance: &Instance) -> ServiceInstance {
-    ServiceInstance {
-        name: instance.name.clone(),
-        address: instance.address.to_string(),
-        generation: instance.generation,
-        since_s: instance.since_s,
-        is_shared: instance.ownership == Ownership::Many,
+impl ClusterNames {
+    fn told(&self, instance: Instance) -> ServiceInstance {
+        let calls = if instance.address == *self.importers.own_address() {
+            Some(self.own_calls.of(&instance.name))
+        } else {
+            self.importers.calls(&instance)
+        };
+        ServiceInstance {
+            name: instance.name,
+            address: instance.address.to_string(),
+            generation: instance.generation,
+            since_s: instance.since_s,
+            is_shared: instance.ownership == Ownership::Many,
+            calls,
+        }
     }
 }
 

@@ -121,6 +121,10 @@ pub(crate) struct CredentialOptions {
     /// The certificates of issuers that are believed (PEM)
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: PathBuf,
+
+    /// Lists of certificates that are not believed any more (PEM), read again with the others on SIGHUP
+    #[arg(long, value_name = "FILE")]
+    pub(crate) revoked: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -206,12 +210,17 @@ impl CredentialOptions {
     pub(crate) fn load(&self) -> Result<TlsCredentials, ClusterError> {
         let (chain, key) = (read(&self.certificate)?, read(&self.key)?);
         let loaded = TlsCredentials::from_pem(&chain, &key, &read(&self.ca)?);
-        loaded.map_err(failed("understanding the certificates"))
+        let loaded = loaded.map_err(failed("understanding the certificates"))?;
+        let Some(lists) = &self.revoked else { return Ok(loaded) };
+        let loaded = loaded.with_revocation_lists(&read(lists)?);
+        loaded.map_err(failed(format!("understanding {}", lists.display())))
     }
 
     /// The same options, for another process of this program.
-    pub(crate) fn arguments(&self) -> [(&'static str, &Path); 3] {
-        [("--certificate", &self.certificate), ("--key", &self.key), ("--ca", &self.ca)]
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let own: [(_, &Path); 3] =
+            [("--certificate", &self.certificate), ("--key", &self.key), ("--ca", &self.ca)];
+        own.into_iter().chain(self.revoked.iter().map(|lists| ("--revoked", lists.as_path())))
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::env;
 use std::process;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use binder::transport::rpc::RpcServer;
 use binder_cluster::{ClusterEvent, ClusterMember, MemberOptions};
 use binder_os::processes::Signal;
 use binder_os::signals::SignalStream;
@@ -16,7 +17,7 @@ use crate::gateway;
 use crate::importers::{ImporterOptions, Importers};
 use crate::metrics::{self, MetricsSources};
 use crate::names::{ClusterNames, Follower, StoreListener};
-use crate::options::{ClusterError, ServeOptions, failed};
+use crate::options::{ClusterError, CredentialOptions, ServeOptions, failed};
 use crate::store::{SharedMember, Store};
 
 /// How many threads the driver may ask for. Look-ups of names of other machines wait in them.
@@ -29,7 +30,8 @@ const LEAVE_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterError> {
     let (events, received) = mpsc::unbounded_channel();
-    end_on_signals(events.clone())?;
+    let serving = Arc::<OnceLock<Arc<RpcServer>>>::default();
+    take_signals(events.clone(), options.credentials.clone(), Arc::clone(&serving))?;
     let (policy, declarations) = (options.policy()?, options.declarations()?);
     let manager_options = ManagerOptions {
         policy: policy.clone(),
@@ -42,8 +44,10 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     let manager = manager.map_err(failed("becoming the service manager"))?;
     let member_options = MemberOptions { address: options.advertise.clone(), ttl: options.ttl() };
     let member = SharedMember::new(ClusterMember::new(member_options));
-    let calls = Arc::default();
-    let gateway = Arc::new(gateway::start(options, &member, &manager, &calls)?);
+    let (calls, own_calls) = (Arc::default(), Arc::default());
+    let gateway = Arc::new(gateway::start(options, &member, &manager, &calls, &own_calls)?);
+    // It is set once.
+    let _ = serving.set(Arc::clone(&gateway));
     let importer_options = ImporterOptions {
         program: env::current_exe().map_err(failed("finding this program"))?,
         device: options.device.clone(),
@@ -62,8 +66,15 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     let address = options.advertise.clone();
     let listener = StoreListener { follower: follower.clone(), gateway, address };
     start_store(options, &member, (events.clone(), received), listener)?;
-    let names =
-        ClusterNames { member: member.clone(), importers, policy, declarations, events, follower };
+    let names = ClusterNames {
+        member: member.clone(),
+        importers,
+        own_calls,
+        policy,
+        declarations,
+        events,
+        follower,
+    };
     manager.set_remote_names(Arc::new(names));
     wait_for_names(&member);
     if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
@@ -74,6 +85,18 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
             tracing::info!(%error, "the device is gone");
             Ok(())
         }
+    }
+}
+
+/// Has further connections be decided on by what is in the files now. Sessions that there are go on; importers read
+/// them when they are started.
+fn read_again(credentials: &CredentialOptions, gateway: &RpcServer) {
+    let changed = credentials.load().and_then(|credentials| {
+        gateway.set_tls_credentials(&credentials).map_err(failed("using the certificates"))
+    });
+    match changed {
+        Ok(()) => tracing::info!("the certificates are read again"),
+        Err(error) => tracing::error!(%error, "the certificates stay as they were"),
     }
 }
 
@@ -112,13 +135,27 @@ fn wait_for_names(member: &SharedMember) {
     }
 }
 
-/// Takes SIGTERM and SIGINT as the wish to end, which comes when other machines know of it, or etcd does not listen.
-/// Must come before other threads, which would otherwise die of them.
-fn end_on_signals(events: mpsc::UnboundedSender<ClusterEvent>) -> Result<(), ClusterError> {
-    let signals = SignalStream::block(&[Signal::TERM, Signal::INT]);
+/// Takes SIGTERM and SIGINT as the wish to end, which comes when other machines know of it, or etcd does not listen; and
+/// SIGHUP as the wish that certificates be read again. Must come before other threads, which would otherwise die of them.
+fn take_signals(
+    events: mpsc::UnboundedSender<ClusterEvent>,
+    credentials: CredentialOptions,
+    serving: Arc<OnceLock<Arc<RpcServer>>>,
+) -> Result<(), ClusterError> {
+    let signals = SignalStream::block(&[Signal::TERM, Signal::INT, Signal::HUP]);
     let signals = signals.map_err(failed("blocking signals"))?;
     let wait = move || {
-        let arrived = signals.next();
+        let arrived = loop {
+            match signals.next() {
+                Ok(arrived) if arrived.signal == Signal::HUP => {
+                    // A gateway that does not serve yet will read them.
+                    if let Some(gateway) = serving.get() {
+                        read_again(&credentials, gateway);
+                    }
+                }
+                arrived => break arrived,
+            }
+        };
         tracing::info!(?arrived, "ending");
         if events.send(ClusterEvent::Leave).is_err() {
             process::exit(0);

@@ -26,6 +26,10 @@ const CONNECT_TIME: Duration = Duration::from_secs(1);
 const PAGE: i64 = 1000;
 /// gRPC's number for what is not there: a lease that has ended.
 const NOT_FOUND: i32 = 5;
+/// Its number for an answer that is longer than this program takes.
+const OUT_OF_RANGE: i32 = 11;
+/// The bytes of a key or a value that are looked at: more than any of ours has, so that longer ones are seen to be.
+const SEEN_BYTES: usize = 2048;
 /// Its numbers for what etcd says of a user whom it does not take: a wrong password, no right, no users at all, no token.
 const REFUSALS: [i32; 4] = [3, 7, 9, 16];
 
@@ -154,8 +158,9 @@ impl Store {
                 }
                 ClusterEffect::Directory(change) => listener.changed(&change),
                 ClusterEffect::Rejected { key, error } => {
+                    // Escaped, for anybody who may write there may have written anything.
                     let key = String::from_utf8_lossy(&key);
-                    tracing::warn!(%key, %error, "a key of the store is none of ours");
+                    tracing::warn!(?key, %error, "a key of the store is none of ours");
                 }
                 ClusterEffect::Grant { request, ttl } => self.grant(request, ttl),
                 ClusterEffect::KeepAlive { request, lease } => self.keep_alive(request, lease),
@@ -204,6 +209,11 @@ impl Store {
         let seconds = i64::try_from(ttl.as_secs()).unwrap_or(i64::MAX);
         let made = async move { client.lease_grant(seconds, None).await };
         self.ask(request, made, move |answer| match answer {
+            // The owner's clock counts what was asked for.
+            Ok(granted) if granted.ttl() < seconds => {
+                tracing::warn!(granted = granted.ttl(), seconds, "etcd grants too short a lease");
+                ClusterEvent::Failed { request }
+            }
             Ok(granted) => {
                 let lease = LeaseId(granted.id());
                 tracing::info!(lease = lease.0, "this machine has a lease");
@@ -303,6 +313,8 @@ impl Store {
             let end = watch_from(&mut client, &prefix, request, from, &answers).await;
             let event = match end {
                 Ok(event) => event,
+                // They are never told from here on; a list has its pages.
+                Err(error) if is_too_long(&error) => ClusterEvent::Compacted { request },
                 Err(error) => {
                     tracing::info!(%error, "changes are not told any more");
                     ClusterEvent::Failed { request }
@@ -350,6 +362,11 @@ fn is_final(error: &Error) -> bool {
     }
 }
 
+/// Whether an answer is longer than this program takes at once.
+fn is_too_long(error: &Error) -> bool {
+    matches!(error, Error::GRpcStatus(status) if status.code() as i32 == OUT_OF_RANGE)
+}
+
 fn is_not_found(error: &Error) -> bool {
     match error {
         Error::GRpcStatus(status) => status.code() as i32 == NOT_FOUND,
@@ -362,14 +379,21 @@ fn is_not_found(error: &Error) -> bool {
 /// Lists all keys as of one revision, a page at a time.
 async fn list_all(client: &mut Client, prefix: &str) -> Result<(i64, Vec<StoredKey>), Error> {
     let mut keys = Vec::new();
-    let (mut from, mut revision) = (prefix.as_bytes().to_vec(), 0);
+    let (mut from, mut revision, mut limit) = (prefix.as_bytes().to_vec(), 0, PAGE);
     loop {
         let options = GetOptions::new()
             .with_range(end_of(prefix))
-            .with_limit(PAGE)
+            .with_limit(limit)
             .with_revision(revision)
             .with_sort(SortTarget::Key, SortOrder::Ascend);
-        let page = client.get(from.clone(), Some(options)).await?;
+        let page = match client.get(from.clone(), Some(options)).await {
+            // Somebody has written long values: fewer at once, so that they do not hide all others.
+            Err(error) if is_too_long(&error) && limit > 1 => {
+                limit /= 2;
+                continue;
+            }
+            page => page?,
+        };
         if revision == 0 {
             revision = page.header().map_or(0, etcd_client::ResponseHeader::revision);
         }
@@ -396,11 +420,15 @@ fn end_of(prefix: &str) -> Vec<u8> {
 
 fn stored(found: &KeyValue, prefix: &str) -> StoredKey {
     StoredKey {
-        key: found.key().get(prefix.len()..).unwrap_or_default().to_vec(),
-        value: found.value().to_vec(),
+        key: seen(found.key().get(prefix.len()..).unwrap_or_default()),
+        value: seen(found.value()),
         created: found.create_revision(),
         lease: LeaseId(found.lease()),
     }
+}
+
+fn seen(bytes: &[u8]) -> Vec<u8> {
+    bytes[..bytes.len().min(SEEN_BYTES)].to_vec()
 }
 
 /// Tells changes as they come; returns how that ended.

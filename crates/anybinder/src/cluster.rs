@@ -50,6 +50,7 @@ fn arguments(options: &ServicemanagerOptions, cluster: &ClusterArguments) -> Vec
         ("--certificate", &cluster.certificate),
         ("--key", &cluster.key),
         ("--ca", &cluster.ca),
+        ("--revoked", &cluster.revoked),
         ("--etcd-ca", &cluster.etcd_ca),
         ("--etcd-certificate", &cluster.etcd_certificate),
         ("--etcd-key", &cluster.etcd_key),

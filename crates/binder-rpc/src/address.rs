@@ -16,6 +16,17 @@ pub enum SessionSide {
     Server,
 }
 
+impl SessionSide {
+    /// The one that it speaks to.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
 /// The name of an object in a session; its owner made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {

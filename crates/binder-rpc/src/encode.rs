@@ -80,6 +80,8 @@ pub struct OutgoingCall {
     pub async_number: u64,
     /// How many microseconds the caller will wait; 0 to a peer that does not know what this means.
     pub timeout_us: u64,
+    /// By what people find the request in logs; 0 if there is none, or to a peer that does not know what this means.
+    pub trace_id: u32,
 }
 
 /// Checks that a call may be sent, before anything is counted for it.
@@ -109,7 +111,7 @@ pub fn transact(
         async_number: call.async_number.into(),
         parcel_bytes: parcel_bytes.into(),
         timeout_us: call.timeout_us.into(),
-        reserved: [0; 4],
+        trace_id: call.trace_id.into(),
     };
     Ok(ParcelHead::new(wire_header(COMMAND_TRANSACT, body_bytes).as_bytes(), header.as_bytes()))
 }

@@ -31,7 +31,13 @@ pub enum FdMode {
     Unix,
     /// As Trusty does; never accepted here.
     Trusty,
+    /// Not themselves, but what is in them, from version 2 on: memory that nobody can change is copied, streams are
+    /// relayed, and others are refused. Only this library knows it.
+    Relayed,
 }
+
+/// The word of [`FdMode::Relayed`], far from those that Android counts.
+const RELAYED: u8 = 0xab;
 
 /// What a connection's opening got wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -114,6 +120,7 @@ pub fn read_header(bytes: &[u8]) -> Result<Option<(Opening, usize)>, HandshakeEr
         0 => FdMode::None,
         1 => FdMode::Unix,
         2 => FdMode::Trusty,
+        RELAYED => FdMode::Relayed,
         other => return Err(HandshakeError::UnknownFdMode(other)),
     };
     let direction = match header.options & OPTION_INCOMING {
@@ -197,6 +204,7 @@ pub fn open(
             FdMode::None => 0,
             FdMode::Unix => 1,
             FdMode::Trusty => 2,
+            FdMode::Relayed => RELAYED,
         },
         reserved: [0; 8],
         session_id_bytes: joins.map_or(0, |_| 32).into(),

@@ -190,7 +190,7 @@ impl<F> Inbox<F> {
                 let (code, flags) = (header.code.get(), header.flags.get());
                 let (target, async_number) =
                     (Address::parse(header.address), header.async_number.get());
-                let timeout_us = header.timeout_us.get();
+                let (timeout_us, trace_id) = (header.timeout_us.get(), header.trace_id.get());
                 let place = place(&parcel, end);
                 let lists = take_lists(&parcel, &mut self.files);
                 let mut body = self.take_body(place, lists, end);
@@ -204,6 +204,7 @@ impl<F> Inbox<F> {
                     flags,
                     async_number,
                     timeout_us,
+                    trace_id,
                     body,
                 })
             }

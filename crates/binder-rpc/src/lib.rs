@@ -23,6 +23,7 @@ mod imports;
 mod inbox;
 mod limits;
 mod message;
+pub mod relay;
 mod session;
 pub mod special;
 mod turns;

@@ -7,7 +7,7 @@ use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use crate::address::BadAddress;
-use crate::special::{BINDER, DESCRIPTOR};
+use crate::special::{BINDER, DESCRIPTOR, STAND_IN};
 use crate::wire::{self, COMMAND_DEC_STRONG, COMMAND_REPLY, COMMAND_TRANSACT, WireHeader};
 use crate::{Address, Ending, ProtocolVersion};
 
@@ -91,6 +91,7 @@ impl<F> ReceivedParcel<F> {
                     let word = u64::from_le_bytes(*rest.first_chunk()?);
                     Address::from_word(word).map(Listed::Binder)
                 }
+                STAND_IN => Ok(Listed::StandIn(u32::from_le_bytes(*rest.first_chunk()?))),
                 _ => Ok(Listed::File(i32::from_le_bytes(*rest.first_chunk()?))),
             };
             Some((position, listed))
@@ -105,6 +106,8 @@ pub enum Listed {
     Binder(Address),
     /// A descriptor: its place among those that came.
     File(i32),
+    /// A file that is relayed: the number of the sender's object that stands for it; only version 2 lists any.
+    StandIn(u32),
 }
 
 /// A call.
@@ -121,6 +124,8 @@ pub struct RpcTransaction<F> {
     /// How many microseconds the caller will wait; 0 if it does not say. Of a peer that has not agreed
     /// to say so, it means nothing.
     pub timeout_us: u64,
+    /// By what people find the request in logs; 0 if there is none. The same holds of it.
+    pub trace_id: u32,
     /// The arguments.
     pub body: ReceivedParcel<F>,
 }
@@ -295,8 +300,9 @@ fn count_descriptors(
         match kind {
             DESCRIPTOR if rest.len() >= size_of::<i32>() => descriptors += 1,
             BINDER if version.lists_binders() && rest.len() >= size_of::<u64>() => {}
+            STAND_IN if version.lists_binders() && rest.len() >= size_of::<u32>() => {}
             DESCRIPTOR => return Err(bad),
-            BINDER if version.lists_binders() => return Err(bad),
+            BINDER | STAND_IN if version.lists_binders() => return Err(bad),
             kind => return Err(BadParcel::Object { position, kind }),
         }
         if version.lists_binders() {

@@ -22,24 +22,32 @@ pub const NULL: u32 = 0;
 pub const BINDER: u32 = 1;
 /// The first word of a descriptor in a parcel.
 pub const DESCRIPTOR: u32 = 2;
+/// The first word of an object of the sender that stands for a file, where files are relayed
+/// ([`FdMode::Relayed`](crate::handshake::FdMode)). The object's number follows; all is as long as a descriptor.
+pub const STAND_IN: u32 = 3;
 
 /// What a side knows beside Android's protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extensions {
     /// Calls say how long their caller will wait ([`timeout_us`](crate::RpcTransaction::timeout_us)).
     pub has_timeouts: bool,
+    /// Calls say to which request they belong ([`trace_id`](crate::RpcTransaction::trace_id)).
+    pub has_trace_ids: bool,
 }
 
 impl Extensions {
     /// All that this crate knows.
-    pub const ALL: Self = Self { has_timeouts: true };
+    pub const ALL: Self = Self { has_timeouts: true, has_trace_ids: true };
 
     const HAS_TIMEOUTS: u32 = 1;
+    const HAS_TRACE_IDS: u32 = 2;
 
     /// Returns the parcel that answers [`GET_EXTENSIONS`]: its code once more, and a bit for each.
     #[must_use]
     pub fn answer(self) -> [u8; 8] {
-        let bits = if self.has_timeouts { Self::HAS_TIMEOUTS } else { 0 };
+        let timeouts = if self.has_timeouts { Self::HAS_TIMEOUTS } else { 0 };
+        let trace_ids = if self.has_trace_ids { Self::HAS_TRACE_IDS } else { 0 };
+        let bits = timeouts | trace_ids;
         let mut parcel = [0; 8];
         parcel[..4].copy_from_slice(&GET_EXTENSIONS.to_le_bytes());
         parcel[4..].copy_from_slice(&bits.to_le_bytes());
@@ -52,8 +60,8 @@ impl Extensions {
         let Ok(([code, bits], _)) = <[U32; 2]>::read_from_prefix(parcel) else {
             return Self::default();
         };
-        let is_answer = code.get() == GET_EXTENSIONS;
-        Self { has_timeouts: is_answer && bits.get() & Self::HAS_TIMEOUTS != 0 }
+        let has = |bit| code.get() == GET_EXTENSIONS && bits.get() & bit != 0;
+        Self { has_timeouts: has(Self::HAS_TIMEOUTS), has_trace_ids: has(Self::HAS_TRACE_IDS) }
     }
 }
 

@@ -110,8 +110,8 @@ wire! {
         /// How many microseconds the caller will wait, between two sides that know this
         /// ([`Extensions`](crate::Extensions)); to others zero, as Android has it.
         timeout_us: U64,
-        /// Zero.
-        reserved: [u8; 4],
+        /// By what people find the request in logs, between two sides that know this; else zero.
+        trace_id: U32,
     }
 }
 

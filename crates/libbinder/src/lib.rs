@@ -126,6 +126,7 @@ mod strong;
 #[cfg(test)]
 mod test_object;
 mod thread_state;
+mod trace_id;
 pub mod transport;
 
 pub use accessor::{Accessor, AccessorProvider, ConnectionInfo, delegate_accessor};
@@ -150,6 +151,7 @@ pub use service_manager::{get_interface, get_service};
 pub use status::{ExceptionCode, IntoBinderResult, Result, Status, StatusCode};
 pub use strong::{FromIBinder, Interface, Strong, ToAsyncInterface, ToSyncInterface, Weak};
 pub use thread_state::ThreadState;
+pub use trace_id::{TraceId, with_trace_id};
 pub use transport::driver::{FrozenState, FrozenStateChangeCallback, ProcessState};
 
 use serialize::{

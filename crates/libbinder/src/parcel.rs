@@ -19,7 +19,7 @@ use ::parcel::token::TokenForm;
 use ::parcel::{Reader, Writer, token};
 
 pub use buffers::take as take_buffer;
-pub use objects::{HeldObject, ParcelObject};
+pub use objects::{HeldObject, ParcelObject, StandIn};
 pub use sized::{ReadableSubParcel, WritableSubParcel};
 
 use crate::StatusCode;

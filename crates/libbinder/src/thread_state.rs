@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::deadline;
+use crate::trace_id::{self, TraceId};
 
 /// Who a call comes from, as its transport knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,6 +21,8 @@ pub struct CallerIdentity {
     pub certificate: Option<Arc<[u8]>>,
     /// When it stops waiting for the answer, if it said so.
     pub deadline: Option<Instant>,
+    /// The request that its call belongs to, if it said so.
+    pub trace_id: Option<TraceId>,
 }
 
 thread_local! {
@@ -39,7 +42,7 @@ impl Drop for Restore {
 /// Runs `serve` as a call from `caller`. Calls nest.
 pub fn with_caller<R>(caller: CallerIdentity, serve: impl FnOnce() -> R) -> R {
     // What the thread waits for has nothing to do with what it serves meanwhile.
-    let _scope = deadline::enter(None);
+    let _scope = (deadline::enter(None), trace_id::enter(None));
     let _restore = Restore(CALLER.with(|slot| slot.borrow_mut().replace(caller)));
     serve()
 }
@@ -99,6 +102,13 @@ impl ThreadState {
     #[must_use]
     pub fn remaining() -> Option<Duration> {
         Self::deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// The request to which the calls of this thread belong: that of the [scope](crate::with_trace_id), or of the call
+    /// that is served. `None` if nobody said it, as over a device and from other libraries.
+    #[must_use]
+    pub fn trace_id() -> Option<TraceId> {
+        trace_id::of_scope().or_else(|| of_caller(|caller| caller.trace_id).flatten())
     }
 
     /// Whether this thread is serving a call.

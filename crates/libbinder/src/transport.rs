@@ -37,6 +37,7 @@ use std::ffi::CStr;
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ pub use crate::death::{DeathLinks, DeathNotice};
 pub use crate::interface::{TransactionCode, TransactionFlags};
 pub use crate::object::Object;
 pub use crate::parcel::{
-    BorrowedParcel, HeldObject, Parcel, ParcelObject, ReceivedBytes, take_buffer,
+    BorrowedParcel, HeldObject, Parcel, ParcelObject, ReceivedBytes, StandIn, take_buffer,
 };
 pub use crate::proxy::ProxyFacts;
 pub use crate::thread_state::{CallerIdentity, with_caller};
@@ -125,6 +126,27 @@ pub trait ObjectCodec: fmt::Debug + Send + Sync {
     /// [`StatusCode::FDS_NOT_ALLOWED`] if not.
     fn allow_files(&self) -> Result<(), StatusCode> {
         Ok(())
+    }
+
+    /// The object that travels in a file's place, where files themselves cannot: one of this process, whose
+    /// [name](Self::name_binder) is written with a mark.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::allow_files`], also for this file alone.
+    fn stand_in_for(&self, file: BorrowedFd<'_>) -> Result<Option<SpIBinder>, StatusCode> {
+        let _ = file;
+        self.allow_files().map(|()| None)
+    }
+
+    /// Makes a file of the object that came in its place.
+    ///
+    /// # Errors
+    ///
+    /// The peer's, or [`StatusCode::BAD_TYPE`] if there is none.
+    fn open_stand_in(&self, stand_in: &StandIn) -> Result<OwnedFd, StatusCode> {
+        let _ = stand_in;
+        Err(StatusCode::BAD_TYPE)
     }
 }
 

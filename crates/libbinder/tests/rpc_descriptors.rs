@@ -57,6 +57,7 @@ fn session_id(stream: &mut TcpStream) -> SessionId {
         flags: 0,
         async_number: 0,
         timeout_us: 0,
+        trace_id: 0,
     };
     let head =
         encode::transact(&call, encode::Extent::default(), &binder_rpc::SessionLimits::default());

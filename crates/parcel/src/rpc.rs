@@ -24,6 +24,8 @@ pub const TYPE_NULL: u32 = 0;
 pub const TYPE_BINDER: u32 = 1;
 /// A descriptor; its index follows.
 pub const TYPE_FD: u32 = 2;
+/// An object that stands for a file; its number follows. Sessions of Android's have none.
+pub const TYPE_STAND_IN: u32 = 3;
 
 /// An object as it stands in a parcel for RPC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,11 @@ pub enum RpcObject {
         /// Its place among those that travel along.
         index: i32,
     },
+    /// A file that is relayed.
+    StandIn {
+        /// The number of the sender's object that stands for it.
+        number: u32,
+    },
 }
 
 impl RpcObject {
@@ -55,6 +62,10 @@ impl RpcObject {
                 writer.u32(TYPE_FD);
                 writer.i32(index);
             }
+            Self::StandIn { number } => {
+                writer.u32(TYPE_STAND_IN);
+                writer.u32(number);
+            }
         }
     }
 
@@ -69,6 +80,7 @@ impl RpcObject {
             TYPE_NULL => Ok(Self::Null),
             TYPE_BINDER => Ok(Self::Binder { address: reader.u64()? }),
             TYPE_FD => Ok(Self::File { index: reader.i32()? }),
+            TYPE_STAND_IN => Ok(Self::StandIn { number: reader.u32()? }),
             found => Err(ParcelError::BadWord { at, found }),
         }
     }

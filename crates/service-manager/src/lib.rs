@@ -25,7 +25,9 @@ pub use declarations::{Balancing, Declaration, DeclarationError, Declarations};
 pub use dialects::DialectChoice;
 pub use manager::{ClientCounter, Elsewhere, Manager, TransactOutcome};
 pub use registry::{ObjectTable, RegistryEffect, ServiceRegistry};
-pub use remote::{INSTANCES_PER_ANSWER, LIST_INSTANCES_TRANSACTION, RemoteNames, ServiceInstance};
+pub use remote::{
+    INSTANCES_PER_ANSWER, InstanceCalls, LIST_INSTANCES_TRANSACTION, RemoteNames, ServiceInstance,
+};
 pub use request::{
     CallingContext, Denial, FoundService, ManagerAnswer, ManagerRequest, ObjectId, ServiceAddress,
 };

@@ -45,6 +45,7 @@ pub struct Manager {
     objects: KnownObjects,
     remote: Option<Arc<dyn RemoteNames>>,
     counts: RequestCounts,
+    has_told_of_hidl: bool,
 }
 
 /// Whether a service that is not registered may be brought from another machine.
@@ -101,7 +102,7 @@ impl Manager {
         };
         let registry = ServiceRegistry::new(policy, declarations);
         let (dialects, counts) = (Dialects::new(dialect), RequestCounts::default());
-        Self { registry, dialects, objects, remote: None, counts }
+        Self { registry, dialects, objects, remote: None, counts, has_told_of_hidl: false }
     }
 
     /// Tells names of this machine to others, and finds theirs by them.
@@ -145,6 +146,10 @@ impl Manager {
         reply: &mut BorrowedParcel<'_>,
         elsewhere: Elsewhere,
     ) -> Result<TransactOutcome, StatusCode> {
+        if speaks_hidl(data) {
+            self.tell_of_hidl(caller);
+            return Err(StatusCode::BAD_TYPE);
+        }
         let done = match data.read_token_form(DESCRIPTOR)? {
             TokenForm::Full => self.transact_aidl(caller, code, data, reply, elsewhere),
             TokenForm::Policy | TokenForm::PolicyAndWorkSource => {
@@ -153,6 +158,18 @@ impl Manager {
         };
         self.settle();
         done
+    }
+
+    /// Says that a caller's manager is another, once: it may ask again and again.
+    fn tell_of_hidl(&mut self, caller: &CallingContext) {
+        if !std::mem::replace(&mut self.has_told_of_hidl, true) {
+            let (pid, uid) = (caller.pid, caller.uid);
+            tracing::warn!(
+                pid,
+                uid,
+                "a process speaks HIDL, whose manager is hwservicemanager: it is refused"
+            );
+        }
     }
 
     /// Does what is asked by a caller in this process.
@@ -257,9 +274,15 @@ impl Manager {
         request: &ManagerRequest<SpIBinder>,
         elsewhere: Elsewhere,
     ) -> Option<String> {
-        let ManagerRequest::Find { name, .. } = request else { return None };
+        let ManagerRequest::Find { name, takes_accessor } = request else { return None };
         let is_looked_for = elsewhere == Elsewhere::Look && self.remote.is_some();
-        (is_looked_for && self.registry.may_find(caller, name)).then(|| name.clone())
+        if !is_looked_for || !self.registry.may_find(caller, name) {
+            return None;
+        }
+        match self.registry.accessor_of(name, *takes_accessor) {
+            Some(accessor) => self.registry.may_find(caller, &accessor).then_some(accessor),
+            None => Some(name.clone()),
+        }
     }
 
     /// Finds out which method is meant, of which dialect.
@@ -390,7 +413,12 @@ impl Manager {
 }
 
 fn is_nothing(answer: &Result<ManagerAnswer<SpIBinder>, Denial>) -> bool {
-    matches!(answer, Ok(ManagerAnswer::Found(FoundService::Nothing)))
+    matches!(answer, Ok(ManagerAnswer::Found(FoundService::Nothing | FoundService::Accessor(None))))
+}
+
+/// Whether a parcel begins as those of HIDL do: with the interface's name in bytes.
+fn speaks_hidl(data: &BorrowedParcel<'_>) -> bool {
+    data.bytes().starts_with(b"android.hidl.")
 }
 
 /// Whether a parcel holds the arguments of a method, and nothing else. It stands where it stood.
@@ -508,5 +536,22 @@ impl fmt::Debug for KnownObjects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let linked = self.held.values().filter(|held| held.recipient.is_some()).count();
         write!(f, "KnownObjects({} objects, {linked} linked to death)", self.held.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parcel_of_hidl_is_told_apart() {
+        let mut data = Parcel::new();
+        data.write_interface_token(DESCRIPTOR).unwrap();
+        assert!(!speaks_hidl(&data));
+        let mut data = Parcel::new();
+        for word in b"android.hidl.manager@1.0::IServiceManager\0\0\0".chunks_exact(4) {
+            data.write(&i32::from_le_bytes(word.try_into().unwrap())).unwrap();
+        }
+        assert!(speaks_hidl(&data));
     }
 }

@@ -173,6 +173,13 @@ impl ServiceRegistry {
         self.permits(caller, AccessAction::Find, name)
     }
 
+    /// The name of the accessor that a caller who knows of accessors gets in the place of a service.
+    #[must_use]
+    pub fn accessor_of(&self, name: &str, takes_accessor: bool) -> Option<String> {
+        let declared = self.declarations.get(name).filter(|_| takes_accessor);
+        declared.and_then(|it| it.accessor.clone())
+    }
+
     /// Whether somebody waits for a service of that name, and none is registered.
     #[must_use]
     pub fn is_awaited(&self, name: &str) -> bool {
@@ -343,8 +350,7 @@ impl ServiceRegistry {
         takes_accessor: bool,
         objects: &mut impl ObjectTable,
     ) -> FoundService<ObjectId> {
-        let accessor = self.declarations.get(name).and_then(|it| it.accessor.clone());
-        match accessor.filter(|_| takes_accessor) {
+        match self.accessor_of(name, takes_accessor) {
             Some(accessor) => {
                 let is_permitted = self.permits(caller, AccessAction::Find, name);
                 let found = is_permitted.then(|| self.find_registered(caller, &accessor, objects));

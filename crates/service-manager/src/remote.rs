@@ -39,6 +39,18 @@ pub struct ServiceInstance {
     pub since_s: u64,
     /// Whether it is one of many.
     pub is_shared: bool,
+    /// Calls of it: of this machine's own, those of others; of another's, those of this machine. `None` if no process
+    /// of this machine calls it.
+    pub calls: Option<InstanceCalls>,
+}
+
+/// Calls that were answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InstanceCalls {
+    /// How many.
+    pub count: u64,
+    /// How long all of them took, in nanoseconds.
+    pub total_ns: u64,
 }
 
 impl ServiceInstance {
@@ -52,7 +64,13 @@ impl ServiceInstance {
         parcel.write(&self.address)?;
         parcel.write(&self.generation)?;
         parcel.write(&i64::try_from(self.since_s).unwrap_or(i64::MAX))?;
-        parcel.write(&self.is_shared)
+        parcel.write(&self.is_shared)?;
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let calls = self.calls.map(|calls| (number(calls.count), number(calls.total_ns)));
+        // No number of calls is negative.
+        let (count, total_ns) = calls.unwrap_or((-1, 0));
+        parcel.write(&count)?;
+        parcel.write(&total_ns)
     }
 
     /// Reads one.
@@ -67,6 +85,15 @@ impl ServiceInstance {
             generation: parcel.read()?,
             since_s: u64::try_from(parcel.read::<i64>()?).map_err(|_| StatusCode::BAD_VALUE)?,
             is_shared: parcel.read()?,
+            calls: read_calls(parcel)?,
         })
     }
+}
+
+fn read_calls(parcel: &BorrowedParcel<'_>) -> Result<Option<InstanceCalls>, StatusCode> {
+    let (count, total_ns): (i64, i64) = (parcel.read()?, parcel.read()?);
+    Ok(match (u64::try_from(count), u64::try_from(total_ns)) {
+        (Ok(count), Ok(total_ns)) => Some(InstanceCalls { count, total_ns }),
+        (Err(_), _) | (_, Err(_)) => None,
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{self, Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -13,7 +14,9 @@ use binder::binder_impl::{
 };
 use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
-use binder::{DeathRecipient, IBinder as _, Interface as _, SpIBinder, StatusCode};
+use binder::{
+    DeathRecipient, IBinder as _, Interface as _, ParcelFileDescriptor, SpIBinder, StatusCode,
+};
 use binder_testkit::HANG_TIMEOUT;
 
 /// What makes this program a service.
@@ -22,8 +25,8 @@ pub(crate) const SERVE: &str = "serve-as-actor";
 const TELL: TransactionCode = FIRST_CALL_TRANSACTION;
 /// Calls an object that comes along, and answers with what that says.
 const CALL_BACK: TransactionCode = FIRST_CALL_TRANSACTION + 1;
-/// Takes a descriptor.
-const TAKE_FILE: TransactionCode = FIRST_CALL_TRANSACTION + 2;
+/// Gives back the file that comes along.
+const GIVE_BACK: TransactionCode = FIRST_CALL_TRANSACTION + 2;
 
 /// Answers how often the word was told.
 const COUNT: TransactionCode = FIRST_CALL_TRANSACTION + 3;
@@ -55,13 +58,13 @@ impl Remotable for Word {
                 let callback: SpIBinder = data.read()?;
                 reply.write(&word_of(&callback)?)
             }
-            TAKE_FILE => data.read::<binder::ParcelFileDescriptor>().map(drop),
+            GIVE_BACK => reply.write(&data.read::<ParcelFileDescriptor>()?),
             _ => Err(StatusCode::UNKNOWN_TRANSACTION),
         }
     }
 
-    fn on_dump(&self, _: &mut dyn Write, _: &[&std::ffi::CStr]) -> Result<(), StatusCode> {
-        Ok(())
+    fn on_dump(&self, out: &mut dyn Write, _: &[&std::ffi::CStr]) -> Result<(), StatusCode> {
+        out.write_all(self.word.as_bytes()).map_err(|_| StatusCode::FAILED_TRANSACTION)
     }
 }
 
@@ -201,10 +204,14 @@ pub(crate) fn send_unknown(object: &SpIBinder) -> Result<(), StatusCode> {
     call(object, COUNT + 1, |_| Ok(())).map(drop)
 }
 
-/// Sends a descriptor.
-pub(crate) fn send_file(object: &SpIBinder) -> Result<(), StatusCode> {
-    let file = binder::ParcelFileDescriptor::new(std::fs::File::open("/dev/null").unwrap());
-    call(object, TAKE_FILE, |data| data.write(&file)).map(drop)
+/// Sends a file, and returns what comes back for it.
+pub(crate) fn give_back(
+    object: &SpIBinder,
+    file: impl Into<OwnedFd>,
+) -> Result<OwnedFd, StatusCode> {
+    let file = ParcelFileDescriptor::new(file);
+    let back: ParcelFileDescriptor = call(object, GIVE_BACK, |data| data.write(&file))?.read()?;
+    Ok(back.into())
 }
 
 /// A link to the death of an object.

@@ -86,11 +86,14 @@ pub(crate) struct MachineOptions {
     pub(crate) declared: &'static str,
     /// What it says to etcd.
     pub(crate) store: Vec<OsString>,
+    /// Whether it keeps a log of all that it does.
+    pub(crate) has_log: bool,
 }
 
 impl MachineOptions {
     pub(crate) fn new(cluster: String) -> Self {
-        Self { cluster, policy: "allow * *\nallow * machine=*\n", declared: "", store: Vec::new() }
+        let policy = "allow * *\nallow * machine=*\n";
+        Self { cluster, policy, declared: "", store: Vec::new(), has_log: false }
     }
 }
 
@@ -123,7 +126,12 @@ impl Machine {
             fs::write(&path, text).unwrap();
             path
         };
-        let child = Command::new(env!("CARGO_BIN_EXE_anybinder-cluster"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anybinder-cluster"));
+        if self.options.has_log {
+            let log = fs::File::create(self.dir.join("log")).unwrap();
+            command.arg("-vv").env_remove("RUST_LOG").stderr(log);
+        }
+        let child = command
             .arg("serve")
             .args(&self.options.store)
             .args(["--cluster", &self.options.cluster])
@@ -182,6 +190,23 @@ impl Machine {
         (0..count).map(|_| ServiceInstance::read(&told).unwrap()).collect()
     }
 
+    /// What `anybinder service list --cluster` says of a service, in columns.
+    pub(crate) fn listed(&self, name: &str) -> Vec<String> {
+        let mut list = Command::new(crate::anybinder());
+        list.args(["service", "list", "--cluster", "--device"]).arg(&self.device);
+        let output = list.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// The lines of its log that say this.
+    pub(crate) fn log_lines(&self, words: &str) -> Vec<String> {
+        let log = fs::read_to_string(self.dir.join("log")).unwrap();
+        log.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
+    }
+
     /// A figure of this machine's manager; `None` if there is none of that name.
     pub(crate) fn figure(&self, name: &str) -> Option<f64> {
         let samples = scrape(([127, 0, 0, 1], self.metrics_port).into());
@@ -213,6 +238,12 @@ impl Machine {
     fn signal(&self, signal: Signal) {
         let pid = self.manager.as_ref().unwrap().id().try_into().unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Has another issuer's certificates be read, whom no other machine believes, and who believes none.
+    pub(crate) fn change_issuer(&self) {
+        Authority::new().write("stranger", &self.dir);
+        self.signal(Signal::HUP);
     }
 
     /// Has the manager end, as who is told to.
@@ -261,6 +292,11 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn check(&self, name: &str) -> Option<SpIBinder> {
         self.manager.check(name).unwrap()
+    }
+
+    /// Registers an object of this process.
+    pub(crate) fn add(&self, name: &str, object: &SpIBinder) {
+        self.manager.add(name, object).unwrap();
     }
 
     /// Waits until a service is found that says this word.

@@ -2,15 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::thread;
 use std::time::Instant;
 
 use binder::StatusCode;
+use binder::binder_impl::IBinderInternal as _;
+use binder::transport::rpc::RpcServer;
+use binder::{Accessor, ConnectionInfo};
 use binder_testkit::wait_until;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::actor::{
-    DeathWatch, Gate, Service, call_back, count_of, new_word, send_file, send_unknown, word_of,
+    DeathWatch, Gate, Service, call_back, count_of, give_back, new_word, send_unknown, word_of,
 };
 use crate::etcd::{Etcd, url_of};
 use crate::machine::{Client, LEASE, Machine, MachineOptions, Place};
@@ -22,6 +29,8 @@ pub(crate) type Scenario = fn(&Place);
 /// All of them.
 pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("a_client_of_one_machine_calls_a_service_of_another", a_client_calls_a_service_of_another),
+    ("what_is_in_files_goes_from_machine_to_machine", what_is_in_files_travels),
+    ("an_accessor_of_another_machine_opens_a_connection_to_its_service", an_accessor_connects),
     ("another_machine_takes_over_when_a_service_is_killed", another_takes_over_from_a_service),
     ("another_machine_takes_over_when_a_manager_is_killed", another_takes_over_from_a_manager),
     ("a_manager_that_was_stopped_does_not_act_as_the_owner", a_stopped_manager_is_no_owner),
@@ -32,6 +41,9 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("the_first_instance_is_stayed_with_until_it_is_gone", the_first_is_stayed_with),
     ("the_instance_with_fewest_calls_is_chosen", the_least_busy_is_chosen),
     ("a_machine_tells_its_figures", a_machine_tells_its_figures),
+    ("certificates_are_read_again_while_sessions_go_on", certificates_are_read_again),
+    ("what_strangers_write_into_etcd_hides_no_name", strangers_hide_no_name),
+    ("a_request_has_one_id_in_the_logs_of_both_machines", a_request_has_one_id),
     ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
     ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
 ];
@@ -58,13 +70,80 @@ fn a_client_calls_a_service_of_another(place: &Place) {
     let (Some(found), service) = waiting else { panic!("it is told") };
     assert_eq!(word_of(&found).as_deref(), Ok("there"));
     assert_eq!(call_back(&found, &new_word("back")).as_deref(), Ok("back"));
-    assert_eq!(send_file(&found), Err(StatusCode::FDS_NOT_ALLOWED), "descriptors do not travel");
-    assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
     let death = DeathWatch::of(&found);
     service.kill();
     death.wait();
     assert!(word_of(&found).is_err());
     assert!(client.check(NAME).is_none());
+}
+
+fn what_is_in_files_travels(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions::new(etcd.url());
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let service = there.serve(NAME, "there");
+    let found = here.client().find(NAME, "there");
+    // Each file goes there and back, by two managers and two importers' devices: what arrives was relayed twice.
+    let sealed = memfd_create("test", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    let mut sealed = File::from(sealed);
+    let bytes: Vec<u8> = (0..700_000_u32).map(|at| (at % 251) as u8).collect();
+    sealed.write_all(&bytes).unwrap();
+    sealed.rewind().unwrap();
+    let changing = give_back(&found, sealed.try_clone().unwrap());
+    assert_eq!(changing.err(), Some(StatusCode::FDS_NOT_ALLOWED), "it may change");
+    fcntl_add_seals(&sealed, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW).unwrap();
+    let mut copy = Vec::new();
+    File::from(give_back(&found, sealed).unwrap()).read_to_end(&mut copy).unwrap();
+    assert!(copy == bytes, "{} bytes", copy.len());
+    let refused = give_back(&found, File::open("/dev/null").unwrap());
+    assert_eq!(refused.err(), Some(StatusCode::FDS_NOT_ALLOWED));
+    assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
+    // A service tells people about itself through a pipe.
+    let (mut reader, writer) = io::pipe().unwrap();
+    found.dump(&writer, &[]).unwrap();
+    drop(writer);
+    let mut told = String::new();
+    reader.read_to_string(&mut told).unwrap();
+    assert_eq!(told, "there");
+    let (mut near, given) = UnixStream::pair().unwrap();
+    let mut far = UnixStream::from(give_back(&found, given).unwrap());
+    for _ in 0..3 {
+        let mut read = [0; 4];
+        near.write_all(b"ping").unwrap();
+        far.read_exact(&mut read).unwrap();
+        far.write_all(b"pong").unwrap();
+        near.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"pong");
+    }
+    let streams = "anybinder_gateway_quota_used{resource=\"streams\"}";
+    assert_eq!(there.figure(streams), Some(2.0), "there and back");
+    service.kill();
+    // The importer ends with its service, and so does what it relays.
+    assert_eq!(near.read(&mut [0; 4]).unwrap(), 0);
+    assert_eq!(far.read(&mut [0; 4]).unwrap(), 0);
+    wait_until(|| there.figure(streams) == Some(0.0));
+}
+
+fn an_accessor_connects(place: &Place) {
+    const DOOR: &str = "test.IDoor/default";
+    let etcd = Etcd::start(1);
+    let declared = "test.IDoor/default accessor=test.IDoor/accessor\n";
+    let options = MachineOptions { declared, ..MachineOptions::new(etcd.url()) };
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let client = here.client();
+    assert!(client.check(DOOR).is_none());
+    let path = format!("\0anybinder-test-door-{}", there.address());
+    let server = RpcServer::new_unix(new_word("door"), &path).unwrap();
+    server.start().unwrap();
+    let listens = SocketAddr::from_abstract_name(&path[1..]).unwrap();
+    let accessor = Accessor::new(DOOR, move |_| Some(ConnectionInfo::Unix(listens.clone())));
+    let own = there.client();
+    own.add("test.IDoor/accessor", &accessor.as_binder().unwrap());
+    let found = client.find(DOOR, "door");
+    assert_eq!(call_back(&found, &new_word("back")).as_deref(), Ok("back"));
+    assert_eq!(server.sessions(), 1, "it is the service's own session");
+    server.shutdown().unwrap();
+    assert!(word_of(&found).is_err());
 }
 
 fn another_takes_over_from_a_service(place: &Place) {
@@ -227,6 +306,8 @@ fn many_instances_take_turns(place: &Place) {
     let mut told: Vec<_> = (0..4).map(|_| word_of(&found).unwrap()).collect();
     told.sort();
     assert_eq!(told, ["first", "first", "second", "second"]);
+    let counts: Vec<_> = machines[0].instances().iter().map(|it| it.calls.unwrap().count).collect();
+    assert!(counts.iter().all(|count| *count >= 2), "{counts:?}");
     let death = DeathWatch::of(&found);
     first.kill();
     wait_until(|| machines[0].instances().len() == 1);
@@ -310,11 +391,27 @@ fn a_machine_tells_its_figures(place: &Place) {
         there.figure(&name).unwrap()
     };
     let (done, failed) = (calls("done"), calls("failed"));
+    let instance_calls = |machine: &Machine| {
+        let told = machine.instances();
+        told.iter().find(|it| it.name == NAME).unwrap().calls
+    };
+    let before = [&here, &there].map(|machine| instance_calls(machine).unwrap());
     for _ in 0..3 {
         assert_eq!(word_of(&found).as_deref(), Ok("there"));
     }
     assert!(send_unknown(&found).is_err());
     assert_eq!((calls("done"), calls("failed")), (done + 3.0, failed + 1.0));
+    let after = [&here, &there].map(|machine| instance_calls(machine).unwrap());
+    let more = [0, 1].map(|at| after[at].count - before[at].count);
+    assert_eq!(more, [4, 4], "as its caller's machine counts them, and its own");
+    let [elsewhere_ns, there_ns] = [0, 1].map(|at| after[at].total_ns - before[at].total_ns);
+    assert!(elsewhere_ns > there_ns && there_ns > 0, "{elsewhere_ns} {there_ns}");
+    let listed = here.listed(NAME);
+    let [name, machine, instance, _, _, _, calls, latency @ ..] = &listed[..] else {
+        panic!("{listed:?}")
+    };
+    assert_eq!((&**name, &**machine, &**instance), (NAME, "localhost", &*there.address()));
+    assert_eq!((calls.parse().ok(), latency.len()), (Some(after[0].count), 2), "{listed:?}");
     for (machine, figure, value) in [
         (&there, "anybinder_cluster_own_services{state=\"owned\"}", 1.0),
         (&there, "anybinder_manager_services{origin=\"local\"}", 2.0),
@@ -337,6 +434,68 @@ fn a_machine_tells_its_figures(place: &Place) {
     wait_until(|| here.figure("anybinder_cluster_lost_leases_total") == Some(1.0));
     relay.heal();
     wait_until(|| here.figure("anybinder_cluster_stale_seconds") == Some(0.0));
+}
+
+fn a_request_has_one_id(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions { has_log: true, ..MachineOptions::new(etcd.url()) };
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let _service = there.serve(NAME, "there");
+    let found = here.client().find(NAME, "there");
+    let ids = |machine: &Machine| -> Vec<String> {
+        let lines = machine.log_lines("a call between machines");
+        let id =
+            |line: &String| line.split_once("trace_id=")?.1.split(' ').next().map(str::to_owned);
+        lines.iter().map(|line| id(line).expect("an id")).collect()
+    };
+    let before = ids(&here).len();
+    for _ in 0..3 {
+        assert_eq!(word_of(&found).as_deref(), Ok("there"));
+    }
+    assert!(send_unknown(&found).is_err());
+    let (here, there) = (ids(&here), ids(&there));
+    assert_eq!(here, there);
+    let mut last = here[before..].to_vec();
+    last.sort();
+    last.dedup();
+    assert_eq!(last.len(), 4, "each has its own: {last:?}");
+}
+
+fn certificates_are_read_again(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions { has_log: true, ..MachineOptions::new(etcd.url()) };
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let _services = [there.serve(NAME, "there"), there.serve("test.other", "other")];
+    let client = here.client();
+    let found = client.find(NAME, "there");
+    there.change_issuer();
+    wait_until(|| !there.log_lines("the certificates are read again").is_empty());
+    assert!(client.check("test.other").is_none(), "it believes nobody any more");
+    assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
+}
+
+fn strangers_hide_no_name(place: &Place) {
+    let etcd = Etcd::start(1);
+    let relay = Relay::to(etcd.addresses()[0]);
+    let options = MachineOptions::new(etcd.url());
+    let cut_off = MachineOptions { cluster: url_of(&[relay.address()]), ..options.clone() };
+    let there = place.machine(0, &options);
+    let write_much = |prefix: &str| {
+        let much = "x".repeat(120_000);
+        for number in 0..50 {
+            etcd.control(&["put", &format!("/anybinder/{prefix}\x1b[2J\n{number}"), &much]);
+        }
+    };
+    // More than one answer of etcd's may have: before the first list, and while nobody watches.
+    write_much("a");
+    let here = place.machine(1, &cut_off);
+    let (_service, client) = (there.serve(NAME, "there"), here.client());
+    client.find(NAME, "there");
+    relay.cut();
+    write_much("b");
+    let _other = there.serve("test.other", "other");
+    relay.heal();
+    client.find("test.other", "other");
 }
 
 fn etcd_knows_machines(place: &Place) {

@@ -158,6 +158,11 @@ pub(crate) struct ClusterArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cluster")]
     pub(crate) ca: Option<PathBuf>,
 
+    /// Lists of certificates that are not believed any more (PEM), read again with the others on SIGHUP
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cluster",
+          hide_short_help = true)]
+    pub(crate) revoked: Option<PathBuf>,
+
     /// After how many seconds without a word from this machine others take its names
     #[arg(long, value_name = "SECONDS", default_value_t = 10,
           value_parser = clap::value_parser!(u64).range(2..=3600), hide_short_help = true)]

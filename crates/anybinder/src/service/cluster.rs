@@ -6,7 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use binder::binder_impl::{IBinderInternal as _, Parcel};
 use binder::{SpIBinder, StatusCode};
 use serde::Serialize;
-use service_manager::{INSTANCES_PER_ANSWER, LIST_INSTANCES_TRANSACTION, ServiceInstance};
+use service_manager::{
+    INSTANCES_PER_ANSWER, InstanceCalls, LIST_INSTANCES_TRANSACTION, ServiceInstance,
+};
 
 use super::Asked;
 use crate::failure::Failure;
@@ -20,6 +22,10 @@ struct ListedInstance<'a> {
     generation: i64,
     is_shared: bool,
     since_s: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_latency_ns: Option<u64>,
 }
 
 pub(super) fn list(asked: &Asked) -> Result<ExitCode, Failure> {
@@ -41,12 +47,15 @@ pub(super) fn list(asked: &Asked) -> Result<ExitCode, Failure> {
                 generation: it.generation,
                 is_shared: it.is_shared,
                 since_s: it.since_s,
+                calls: it.calls.map(|calls| calls.count),
+                mean_latency_ns: it.calls.and_then(mean_ns),
             })?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let mut table = RecordTable::new(["NAME", "MACHINE", "INSTANCE", ">GENERATION", ">AGE"]);
+    let columns = ["NAME", "MACHINE", "INSTANCE", ">GENERATION", ">AGE", ">CALLS", ">LATENCY"];
+    let mut table = RecordTable::new(columns);
     for it in &instances {
         table.row([
             it.name.clone(),
@@ -54,6 +63,8 @@ pub(super) fn list(asked: &Asked) -> Result<ExitCode, Failure> {
             it.address.clone(),
             it.generation.to_string(),
             age(now.saturating_sub(it.since_s)),
+            it.calls.map_or_else(nothing, |calls| calls.count.to_string()),
+            it.calls.and_then(mean_ns).map_or_else(nothing, latency),
         ]);
     }
     print(&table.text())?;
@@ -78,6 +89,23 @@ fn instances(manager: &SpIBinder) -> Result<Vec<ServiceInstance>, StatusCode> {
         if count < INSTANCES_PER_ANSWER {
             return Ok(all);
         }
+    }
+}
+
+fn nothing() -> String {
+    "-".to_owned()
+}
+
+/// How long a call took, in the mean; `None` if there was none.
+fn mean_ns(calls: InstanceCalls) -> Option<u64> {
+    calls.total_ns.checked_div(calls.count)
+}
+
+fn latency(nanoseconds: u64) -> String {
+    match nanoseconds / 1000 {
+        micros @ 0..10_000 => format!("{micros} us"),
+        micros @ 10_000..10_000_000 => format!("{} ms", micros / 1000),
+        micros => format!("{} s", micros / 1_000_000),
     }
 }
 

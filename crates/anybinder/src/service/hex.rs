@@ -41,7 +41,7 @@ pub(super) fn kind_and_value(
     let kind = match held {
         HeldObject::Binder { binder, .. } if binder.is_remote() => "sh*",
         HeldObject::Binder { .. } | HeldObject::Unread => "sb*",
-        HeldObject::File(_) => "fd*",
+        HeldObject::File(_) | HeldObject::StandIn(_) => "fd*",
     };
     (kind, value)
 }

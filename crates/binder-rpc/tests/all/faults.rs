@@ -184,6 +184,7 @@ fn call(session: &mut Side, address: Address, order: Option<u64>) -> Result<(), 
         flags: u32::from(order.is_some()),
         async_number: order.unwrap_or(0),
         timeout_us: 0,
+        trace_id: 0,
     };
     let head = encode::transact(&call, encode::Extent::default(), &limits).expect("short");
     match read_with(&head, 0, session.version())? {
@@ -242,6 +243,7 @@ fn one_ways_that_wait_hold_few_descriptors() {
             flags,
             async_number: order,
             timeout_us: 0,
+            trace_id: 0,
             body,
         };
         session.accept_oneway(address, oneway).map(|accepted| match accepted {

@@ -50,6 +50,7 @@ fn encode(sent: &Sent, version: ProtocolVersion, limits: &SessionLimits) -> Vec<
                 flags: *flags,
                 async_number: *order,
                 timeout_us: u64::from(*code),
+                trace_id: *code,
             };
             let head = encode::transact(&call, extent(parcel), limits).expect("within limits");
             [&head, &parcel[..]].concat()
@@ -72,7 +73,7 @@ fn check(sent: &Sent, got: &RpcMessage<u32>) {
         (Sent::Call { number, code, flags, order, parcel }, RpcMessage::Transact(got)) => {
             assert_eq!(got.address, Some(object(*number)));
             assert_eq!((got.code, got.flags, got.async_number), (*code, *flags, *order));
-            assert_eq!(got.timeout_us, u64::from(*code));
+            assert_eq!((got.timeout_us, got.trace_id), (u64::from(*code), *code));
             assert_eq!(got.body.data(), parcel);
         }
         (Sent::Reply { status, parcel }, RpcMessage::Reply(got)) => {

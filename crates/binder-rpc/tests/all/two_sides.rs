@@ -134,6 +134,7 @@ impl Pair {
             flags: if oneway { wire::FLAG_ONEWAY } else { 0 },
             async_number: start.async_number,
             timeout_us: 0,
+            trace_id: 0,
         };
         let extent = encode::Extent { parcel_bytes: parcel.len(), positions: positions.len() };
         let head = encode::transact(&call, extent, &SessionLimits::default()).expect("short");

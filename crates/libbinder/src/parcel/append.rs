@@ -1,6 +1,6 @@
 //! Parcels that become parts of others.
 
-use super::{BorrowedParcel, HeldObject, Parcel};
+use super::{BorrowedParcel, Parcel};
 use crate::StatusCode;
 use crate::transport::WireFormat;
 
@@ -97,9 +97,7 @@ impl BorrowedParcel<'_> {
         to: usize,
     ) -> Result<(), StatusCode> {
         let position = other.position.replace(from);
-        let is_file = other
-            .place_of(from)
-            .is_ok_and(|place| matches!(other.objects()[place].held, HeldObject::File(_)));
+        let is_file = other.place_of(from).is_ok_and(|place| other.objects()[place].held.is_file());
         self.position.set(to);
         let written = if is_file {
             other.read_file().and_then(|file| self.write_file(std::os::fd::AsFd::as_fd(&file)))

@@ -1,7 +1,9 @@
 //! Binders and files in parcels.
 
+use std::any::Any;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use ::parcel::Reader;
 use ::parcel::driver::FlatObject;
@@ -32,8 +34,28 @@ pub enum HeldObject {
     },
     /// A file, until the parcel is dropped; reading copies the descriptor.
     File(OwnedFd),
+    /// What stands for a file that is relayed, until it is read for the first time.
+    StandIn(StandIn),
     /// A received binder that has not been read yet.
     Unread,
+}
+
+/// An object in the place of a file.
+#[derive(Debug)]
+pub struct StandIn {
+    /// The object.
+    pub object: SpIBinder,
+    /// The name to take back if the parcel is not sent; `None` of one that came.
+    pub name: Option<WireName>,
+    /// What its transport keeps of it.
+    pub facts: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl HeldObject {
+    /// Whether a file is to be read here.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self, Self::File(_) | Self::StandIn(_))
+    }
 }
 
 impl BorrowedParcel<'_> {
@@ -130,7 +152,7 @@ impl BorrowedParcel<'_> {
         if let Ok(place) = place {
             match &self.objects.borrow()[place].held {
                 HeldObject::Binder { binder, .. } => return Ok(binder.clone().at_home()),
-                HeldObject::File(_) => return Err(StatusCode::BAD_TYPE),
+                HeldObject::File(_) | HeldObject::StandIn(_) => return Err(StatusCode::BAD_TYPE),
                 HeldObject::Unread => {}
             }
         }
@@ -159,8 +181,10 @@ impl BorrowedParcel<'_> {
     /// [`StatusCode::FDS_NOT_ALLOWED`] if the transport takes none, [`StatusCode::NO_MEMORY`] if this
     /// process has no room for a copy of the descriptor.
     pub fn write_file(&mut self, file: BorrowedFd<'_>) -> Result<(), StatusCode> {
-        if let Some(codec) = &self.codec {
-            codec.allow_files()?;
+        if let Some(codec) = &self.codec
+            && let Some(object) = codec.stand_in_for(file)?
+        {
+            return self.write_stand_in(object);
         }
         let file = file.try_clone_to_owned().map_err(|_| StatusCode::NO_MEMORY)?;
         let fd = file.as_raw_fd();
@@ -177,6 +201,21 @@ impl BorrowedParcel<'_> {
         Ok(())
     }
 
+    pub(crate) fn write_stand_in(&mut self, object: SpIBinder) -> Result<(), StatusCode> {
+        let codec = self.codec.as_ref().ok_or(StatusCode::INVALID_OPERATION)?;
+        let name = codec.name_binder(&object)?;
+        let offset = self.position.get();
+        self.hold(ParcelObject {
+            offset,
+            held: HeldObject::StandIn(StandIn { object, name: Some(name), facts: None }),
+        });
+        let WireName::Address(word) = name else { return Err(StatusCode::BAD_TYPE) };
+        // The other half says whose it is: the sender's.
+        let number = u32::try_from(word >> 32).unwrap_or(0);
+        self.write_with(|writer| RpcObject::StandIn { number }.write(writer));
+        Ok(())
+    }
+
     /// Reads a file: a descriptor of the reader's own.
     ///
     /// # Errors
@@ -190,10 +229,23 @@ impl BorrowedParcel<'_> {
             WireFormat::Rpc(_) => RpcObject::read(reader).map(drop),
         })?;
         let place = self.place_of(offset).map_err(|_| StatusCode::BAD_TYPE)?;
-        match &self.objects.borrow()[place].held {
-            HeldObject::File(file) => file.try_clone().map_err(|_| StatusCode::NO_MEMORY),
-            HeldObject::Binder { .. } | HeldObject::Unread => Err(StatusCode::BAD_TYPE),
-        }
+        let opened = match &self.objects.borrow()[place].held {
+            HeldObject::File(file) => {
+                return file.try_clone().map_err(|_| StatusCode::NO_MEMORY);
+            }
+            HeldObject::StandIn(stand_in) => {
+                let codec = self.codec.as_ref().ok_or(StatusCode::BAD_TYPE)?;
+                let opened = codec.open_stand_in(stand_in)?;
+                if stand_in.name.is_some() {
+                    return Ok(opened);
+                }
+                opened
+            }
+            HeldObject::Binder { .. } | HeldObject::Unread => return Err(StatusCode::BAD_TYPE),
+        };
+        let copy = opened.try_clone().map_err(|_| StatusCode::NO_MEMORY)?;
+        self.objects_mut(|objects| objects[place].held = HeldObject::File(opened));
+        Ok(copy)
     }
 
     /// Takes an object into the table, instead of one that stood there before.
@@ -216,8 +268,11 @@ impl BorrowedParcel<'_> {
 
     /// Takes back the name of an object that is not sent.
     pub(super) fn unname(&self, object: &ParcelObject) {
-        if let (Some(codec), HeldObject::Binder { binder, name: Some(name) }) =
-            (&self.codec, &object.held)
+        if let (
+            Some(codec),
+            HeldObject::Binder { binder, name: Some(name) }
+            | HeldObject::StandIn(StandIn { object: binder, name: Some(name), .. }),
+        ) = (&self.codec, &object.held)
         {
             codec.unname(binder, *name);
         }
@@ -250,7 +305,9 @@ fn read_name(
         WireFormat::Rpc(_) => match RpcObject::read(reader)? {
             RpcObject::Null => Ok(None),
             RpcObject::Binder { address } => Ok(Some(WireName::Address(address))),
-            RpcObject::File { .. } => Err(::parcel::ParcelError::BadObject { at }),
+            RpcObject::File { .. } | RpcObject::StandIn { .. } => {
+                Err(::parcel::ParcelError::BadObject { at })
+            }
         },
     }
 }

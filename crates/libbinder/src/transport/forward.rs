@@ -18,7 +18,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use parcel::{Reader, layout, token};
 
 use super::{
-    BorrowedParcel, HeldObject, LocalObject, Parcel, RemoteObject, RpcVersion, TransactionCode,
+    BorrowedParcel, LocalObject, Parcel, RemoteObject, RpcVersion, TransactionCode,
     TransactionFlags, WireFormat,
 };
 use crate::interface::{
@@ -194,11 +194,8 @@ pub fn rewrite(
         ParcelStart::Token if formats.0 != formats.1 => rewrite_token(from, to)?,
         ParcelStart::Token | ParcelStart::None => 0,
     };
-    let objects: Vec<(usize, bool)> = from
-        .objects()
-        .iter()
-        .map(|object| (object.offset, matches!(object.held, HeldObject::File(_))))
-        .collect();
+    let objects: Vec<(usize, bool)> =
+        from.objects().iter().map(|object| (object.offset, object.held.is_file())).collect();
     if !are_alike(formats.0, formats.1) {
         check_lengths(from, start, &objects)?;
     }

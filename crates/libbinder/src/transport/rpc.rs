@@ -21,6 +21,7 @@ mod pool;
 mod proxy;
 mod quota;
 mod reader;
+mod relayed;
 mod served;
 mod server;
 mod session;

@@ -53,7 +53,9 @@ impl Attacker {
 
 /// The bytes of a call.
 fn call(address: Option<Address>, code: u32, flags: u32, order: u64, bytes: usize) -> Vec<u8> {
-    let call = encode::OutgoingCall { address, code, flags, async_number: order, timeout_us: 0 };
+    let async_number = order;
+    let call =
+        encode::OutgoingCall { address, code, flags, async_number, timeout_us: 0, trace_id: 0 };
     let extent = encode::Extent { parcel_bytes: bytes, positions: 0 };
     let head = encode::transact(&call, extent, &SessionLimits::default()).expect("not too long");
     [&head[..], &vec![0; bytes]].concat()

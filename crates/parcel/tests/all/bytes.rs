@@ -156,12 +156,13 @@ fn objects_for_rpc_are_those_on_the_wire() {
         (RpcObject::Null, "00000000"),
         (RpcObject::Binder { address: 3 }, "01000000 03000000 00000000"),
         (RpcObject::File { index: 2 }, "02000000 02000000"),
+        (RpcObject::StandIn { number: 2 }, "03000000 02000000"),
     ] {
         let bytes = written(|writer| object.write(writer));
         assert_eq!(bytes, hex(expected), "{object:?}");
         assert_eq!(RpcObject::read(&mut Reader::new(&bytes)), Ok(object));
     }
-    assert!(RpcObject::read(&mut Reader::new(&hex("03000000"))).is_err());
+    assert!(RpcObject::read(&mut Reader::new(&hex("04000000"))).is_err());
 }
 
 fn exception(code: ExceptionCode, message: &str, service_specific: i32) -> ReplyOutcomeHeader {

@@ -50,6 +50,7 @@ fn value() -> impl Strategy<Value = Value> {
         any::<i32>().prop_map(|fd| Value::Flat(FlatObject::File { fd })),
         any::<u64>().prop_map(|address| Value::Rpc(RpcObject::Binder { address })),
         any::<i32>().prop_map(|index| Value::Rpc(RpcObject::File { index })),
+        any::<u32>().prop_map(|number| Value::Rpc(RpcObject::StandIn { number })),
         outcome().prop_map(Value::Head),
         Just(Value::Head(ReplyOutcomeHeader::Done)),
     ]

@@ -142,7 +142,9 @@ impl Side {
         for object in sent.objects().iter() {
             let held = match &object.held {
                 HeldObject::File(file) => HeldObject::File(file.try_clone().unwrap()),
-                HeldObject::Binder { .. } | HeldObject::Unread => HeldObject::Unread,
+                HeldObject::Binder { .. } | HeldObject::StandIn(_) | HeldObject::Unread => {
+                    HeldObject::Unread
+                }
             };
             let is_file = matches!(held, HeldObject::File(_));
             match format {

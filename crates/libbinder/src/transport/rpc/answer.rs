@@ -17,7 +17,7 @@ use super::link::ReadMode;
 use super::offer::CallGuard;
 use super::shared::{SharedSession, Tell};
 use crate::transport::{Parcel, serve};
-use crate::{StatusCode, deadline};
+use crate::{StatusCode, TraceId, deadline};
 
 /// How long a thread waits for the next call of a connection before it leaves that to the reader. Calls that come
 /// sooner find it waiting.
@@ -115,6 +115,7 @@ impl SharedSession {
         if transaction.timeout_us > 0 && self.tells_timeouts() {
             caller.deadline = deadline::after(Duration::from_micros(transaction.timeout_us));
         }
+        caller.trace_id = self.trace_id_of(transaction.trace_id);
         let (connection, reply) = serving(self, Some(connection), || {
             self.observed(|| {
                 self.admit()?;
@@ -126,6 +127,11 @@ impl SharedSession {
         let mut connection = self.wait_out(connection)?;
         self.reply(&mut connection, called, reply)?;
         Ok(connection)
+    }
+
+    /// What the peer says of the request that its call belongs to, if it knows what it says.
+    fn trace_id_of(&self, number: u32) -> Option<TraceId> {
+        TraceId::new(number).filter(|_| self.tells_trace_ids())
     }
 
     /// Whether a call of the peer's is served.
@@ -184,6 +190,7 @@ impl SharedSession {
             let mut caller = self.peer.caller();
             // The caller does not wait, so its number may be another process's by now.
             caller.pid = 0;
+            caller.trace_id = self.trace_id_of(transaction.trace_id);
             let (_, served) = serving(self, None, || {
                 self.observed(|| {
                     self.admit()?;

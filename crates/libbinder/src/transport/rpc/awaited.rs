@@ -132,7 +132,7 @@ fn abandoned(
     reader: &'static AwaitedConnections,
     flags: TransactionFlags,
 ) -> Arc<Awaited> {
-    let call = OwnCall { address: None, code: 0, flags, due: None };
+    let call = OwnCall { address: None, code: 0, flags, due: None, trace_id: None };
     Awaited::new(session, reader, call, Progress::Abandoned)
 }
 
@@ -206,12 +206,12 @@ impl Awaited {
         }
     }
 
-    /// Returns whether it is not known yet if the peer wants to know of deadlines.
+    /// Returns whether it is not known yet if the peer knows of deadlines and ids.
     fn is_to_ask(&self) -> bool {
-        self.call.due.is_some() && self.session.extensions().is_none()
+        self.call.is_extended() && self.session.extensions().is_none()
     }
 
-    /// Has the call sent, now that the peer has answered whether it wants to know of deadlines; whether that is so.
+    /// Has the call sent, now that the peer has answered whether it knows of these; whether that is so.
     fn take_question(&self) -> bool {
         let mut progress = self.progress();
         match mem::replace(&mut *progress, Progress::Abandoned) {

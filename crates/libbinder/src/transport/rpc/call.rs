@@ -14,10 +14,10 @@ use super::error::status_of;
 use super::link::ReadMode;
 use super::pool::{ConnectionUse, NoConnection};
 use super::shared::{SharedSession, Tell};
-use crate::StatusCode;
 use crate::deadline;
 use crate::interface::FLAG_ONEWAY;
 use crate::transport::{Parcel, TransactionCode, TransactionFlags};
+use crate::{StatusCode, TraceId};
 
 /// A call that this thread serves: its caller waits on the connection, and takes calls there.
 struct Serving {
@@ -73,16 +73,23 @@ pub(super) struct OwnCall {
     pub(super) flags: TransactionFlags,
     /// When its caller stops waiting.
     pub(super) due: Option<Instant>,
+    /// The request that it belongs to.
+    pub(super) trace_id: Option<TraceId>,
 }
 
 impl OwnCall {
     /// The question what the peer knows beside Android's protocol.
     pub(super) fn question(due: Option<Instant>) -> Self {
-        Self { address: None, code: special::GET_EXTENSIONS, flags: 0, due }
+        Self { address: None, code: special::GET_EXTENSIONS, flags: 0, due, trace_id: None }
     }
 
     pub(super) fn is_oneway(&self) -> bool {
         self.flags & FLAG_ONEWAY != 0
+    }
+
+    /// Returns whether it says something that only a peer understands who knows of it.
+    pub(super) fn is_extended(&self) -> bool {
+        self.address.is_some() && (self.due.is_some() || self.trace_id.is_some())
     }
 
     /// Returns whether its caller does not wait any more.
@@ -166,8 +173,9 @@ impl SharedSession {
             return Err(StatusCode::TIMED_OUT);
         }
         let (mut connection, home) = self.claim(call)?;
-        if call.due.is_some() || connection.turns.is_waiting() {
-            connection = self.prepare_timed(connection, home, call)?;
+        let is_to_ask = call.is_extended() && self.extensions().is_none();
+        if call.due.is_some() || is_to_ask || connection.turns.is_waiting() {
+            connection = self.prepare_extended(connection, home, call)?;
         }
         let connection = self.send_claimed(connection, home, call, &mut data)?;
         drop(data);
@@ -235,9 +243,9 @@ impl SharedSession {
         Ok(Parcel::for_codec(Arc::<Self>::clone(self)))
     }
 
-    /// Does what precedes a call with a deadline: takes in the answer to an earlier one on this connection, and asks,
-    /// once in a session, whether the peer wants to know of deadlines.
-    fn prepare_timed(
+    /// Does what precedes a call with a deadline or an id: takes in the answer to an earlier one on this connection, and
+    /// asks, once in a session, whether the peer knows of such.
+    fn prepare_extended(
         self: &Arc<Self>,
         connection: Box<Connection>,
         home: Home,
@@ -248,7 +256,7 @@ impl SharedSession {
             Ok(connection) => connection,
             Err(connection) => return Err(self.give_up(connection, home)),
         };
-        if call.due.is_none() || call.address.is_none() || self.extensions().is_some() {
+        if !call.is_extended() || self.extensions().is_some() {
             return Ok(connection);
         }
         let mut nothing = Parcel::for_codec(Arc::<Self>::clone(self));
@@ -293,7 +301,8 @@ impl SharedSession {
         timeout: Duration,
     ) -> Result<Option<Box<Connection>>, Ending> {
         let due = deadline::after(timeout);
-        let question = OwnCall { address: None, code: special::GET_MAX_THREADS, flags: 0, due };
+        let code = special::GET_MAX_THREADS;
+        let question = OwnCall { address: None, code, flags: 0, due, trace_id: None };
         connection.set_due(due);
         let mut nothing = Parcel::for_codec(Arc::<Self>::clone(self));
         match self.send_call(&mut connection, &question, &mut nothing, ReadMode::Wait) {
@@ -359,8 +368,10 @@ impl SharedSession {
         // Refused before it is counted.
         encode::check_transact(extent, limits)?;
         let OwnCall { address, code, flags, .. } = *call;
-        let timeout_us = self.timeout_us(call);
-        let mut head = encode::OutgoingCall { address, code, flags, async_number: 0, timeout_us };
+        let (async_number, timeout_us) = (0, self.timeout_us(call));
+        let trace_id = call.trace_id.filter(|_| self.tells_trace_ids()).map_or(0, TraceId::get);
+        let mut head =
+            encode::OutgoingCall { address, code, flags, async_number, timeout_us, trace_id };
         {
             let mut table = self.table();
             if let Some(address) = address {

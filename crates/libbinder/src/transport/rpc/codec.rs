@@ -9,9 +9,11 @@ use binder_rpc::{Address, Ending, Listed, ProtocolVersion, ReceivedParcel};
 
 use super::error::status_of;
 use super::proxy::RpcProxy;
+use super::relayed::{self, RelayBudget};
 use super::shared::{SharedSession, Tell};
 use crate::transport::{
-    HeldObject, Object, ObjectCodec, Parcel, ParcelObject, RpcVersion, WireFormat, WireName,
+    HeldObject, Object, ObjectCodec, Parcel, ParcelObject, RpcVersion, StandIn, WireFormat,
+    WireName,
 };
 use crate::{SpIBinder, StatusCode};
 
@@ -77,8 +79,24 @@ impl ObjectCodec for SharedSession {
         match self.terms.fd_mode {
             FdMode::Unix if self.terms.passes_files => Ok(()),
             FdMode::Unix => Err(StatusCode::BAD_VALUE),
+            FdMode::Relayed => Err(StatusCode::BAD_VALUE),
             FdMode::None | FdMode::Trusty => Err(StatusCode::FDS_NOT_ALLOWED),
         }
+    }
+
+    fn stand_in_for(&self, file: BorrowedFd<'_>) -> Result<Option<SpIBinder>, StatusCode> {
+        if !self.terms.relays_files() {
+            return self.allow_files().map(|()| None);
+        }
+        relayed::stand_in(file, &self.streams).map(Some)
+    }
+
+    fn open_stand_in(&self, stand_in: &StandIn) -> Result<OwnedFd, StatusCode> {
+        if let Some(own) = relayed::own_file(&stand_in.object) {
+            return own;
+        }
+        let budget = stand_in.facts.as_ref().and_then(|facts| facts.downcast_ref());
+        relayed::open(&stand_in.object, budget.ok_or(StatusCode::BAD_TYPE)?)
     }
 }
 
@@ -94,6 +112,7 @@ impl SharedSession {
         let (mut objects, mut refused) = (Vec::new(), None);
         if !body.positions.is_empty() {
             let mut files: Vec<_> = body.files.drain(..).map(Some).collect();
+            let mut budget: Option<Arc<RelayBudget>> = None;
             for (position, listed) in body.objects() {
                 let listed = self.named(listed.map_err(Ending::from))?;
                 let held = match listed {
@@ -107,6 +126,27 @@ impl SharedSession {
                     Err(status) => {
                         refused = Some(status);
                         continue;
+                    }
+                    Ok(Listed::StandIn(number)) => {
+                        let address = Address { owner: self.terms.role.other(), number };
+                        let entered = match self.terms.relays_files() {
+                            true => self.named(self.enter(address, tell))?,
+                            false => {
+                                Err(self.refuse(&"a file is relayed, which was not agreed on"))
+                            }
+                        };
+                        match entered {
+                            Ok(object) => {
+                                let new = || Arc::new(RelayBudget::new(&self.streams));
+                                let facts = Arc::clone(budget.get_or_insert_with(new));
+                                let (name, facts) = (None, Some(facts as _));
+                                HeldObject::StandIn(StandIn { object, name, facts })
+                            }
+                            Err(status) => {
+                                refused = Some(status);
+                                continue;
+                            }
+                        }
                     }
                     Ok(Listed::File(index)) => {
                         let place = usize::try_from(index).ok();
@@ -158,7 +198,7 @@ impl SharedSession {
         for object in objects {
             let is_listed = match object.held {
                 HeldObject::File(_) => version.has_positions(),
-                HeldObject::Binder { .. } => version.lists_binders(),
+                HeldObject::Binder { .. } | HeldObject::StandIn(_) => version.lists_binders(),
                 HeldObject::Unread => false,
             };
             if is_listed {

@@ -153,6 +153,7 @@ pub(super) struct Offer {
     pub(super) max_queued_files: usize,
     pub(super) max_handshakes: usize,
     pub(super) max_objects: usize,
+    pub(super) max_streams: usize,
     pub(super) authorizer: Option<Authorizer>,
     pub(super) refusals: Option<RefusalListener>,
     pub(super) guard: Option<CallGuard>,
@@ -174,6 +175,7 @@ impl Offer {
             max_queued_files: 512,
             max_handshakes: 128,
             max_objects: 1_000_000,
+            max_streams: 512,
             authorizer: None,
             refusals: None,
             guard: None,
@@ -202,5 +204,8 @@ impl Offer {
         let objects = Capacity { total: self.max_objects, per_peer: None };
         quota.set_capacity(ServerResource::Handshakes, handshakes);
         quota.set_capacity(ServerResource::Objects, objects);
+        let streams = Capacity { total: self.max_streams, per_peer: None };
+        // Each has a file and something to be woken by.
+        quota.set_capacity(ServerResource::Streams, streams.within(descriptors / 2));
     }
 }

@@ -169,6 +169,14 @@ impl ConnectionPool {
         self.state().given_up += 1;
     }
 
+    /// Has one more be made for the next call, if all are in use: what those wait for may be that very call.
+    pub(super) fn want_another(&self) {
+        let mut state = self.state();
+        if state.idle.is_empty() && state.total > 0 && state.given_up == 0 {
+            state.given_up = 1;
+        }
+    }
+
     /// Takes down that the answer has come after all.
     pub(super) fn answered_late(&self) {
         let mut state = self.state();

@@ -13,7 +13,7 @@ use crate::transport::{
     CallStart, DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject,
     TransactionCode, TransactionFlags,
 };
-use crate::{StatusCode, deadline};
+use crate::{StatusCode, ThreadState, deadline};
 
 /// An object of the peer.
 pub(super) struct RpcProxy {
@@ -49,7 +49,8 @@ impl RpcProxy {
     ) -> OwnCall {
         let usual = self.session.terms.call_timeout.and_then(deadline::after);
         let due = deadline::earliest(data.deadline(), usual);
-        OwnCall { address: Some(self.address), code, flags, due }
+        let trace_id = ThreadState::trace_id();
+        OwnCall { address: Some(self.address), code, flags, due, trace_id }
     }
 
     /// Returns who is to be told of the end of the session.

@@ -27,10 +27,12 @@ pub(super) enum ServerResource {
     Handshakes,
     /// Objects of either side that sessions hold.
     Objects,
+    /// Streams that are relayed in the place of descriptors, each with a thread.
+    Streams,
 }
 
 impl ServerResource {
-    const COUNT: usize = 5;
+    const COUNT: usize = 6;
 
     fn words(self) -> &'static str {
         match self {
@@ -39,6 +41,7 @@ impl ServerResource {
             Self::Files => "descriptors that wait",
             Self::Handshakes => "connections that are being opened",
             Self::Objects => "objects",
+            Self::Streams => "relayed streams",
         }
     }
 }

@@ -358,7 +358,7 @@ fn complete(
     };
     let ask = |code| {
         let nothing = Parcel::for_codec(Arc::<SharedSession>::clone(session));
-        let call = OwnCall { address: None, code, flags: 0, due: None };
+        let call = OwnCall { address: None, code, flags: 0, due: None, trace_id: None };
         session.call(&call, nothing).map_err(explain)
     };
     let threads = special::read_max_threads(ask(special::GET_MAX_THREADS)?.bytes())?;

@@ -25,6 +25,7 @@ use super::pool::{ConnectionPool, ConnectionUse};
 use super::proxy::RpcProxy;
 use super::quota::PeerAccount;
 use super::reader;
+use super::relayed::RelayedStreams;
 use super::session_table::SessionTable;
 use crate::transport::LocalObject;
 use crate::{SpIBinder, StatusCode, death};
@@ -59,6 +60,11 @@ impl Terms {
     ) -> bool {
         fd_mode == FdMode::Unix && version.has_positions() && link.passes_files()
     }
+
+    /// Returns whether objects stand for files.
+    pub(super) fn relays_files(&self) -> bool {
+        self.fd_mode == FdMode::Relayed && self.version.lists_binders()
+    }
 }
 
 /// A session.
@@ -82,6 +88,8 @@ pub(super) struct SharedSession {
     extensions: OnceLock<Extensions>,
     /// On the client, how further connections are made.
     reconnect: OnceLock<Box<MakeConnection>>,
+    /// The streams that stand for files.
+    pub(super) streams: Arc<RelayedStreams>,
 }
 
 /// Makes one connection more on which this side calls.
@@ -172,6 +180,7 @@ impl SharedSession {
             keeper: OnceLock::new(),
             extensions: OnceLock::new(),
             reconnect: OnceLock::new(),
+            streams: RelayedStreams::new(account),
         })
     }
 
@@ -189,6 +198,11 @@ impl SharedSession {
     /// Returns whether calls say how long their callers wait.
     pub(super) fn tells_timeouts(&self) -> bool {
         self.extensions().is_some_and(|extensions| extensions.has_timeouts)
+    }
+
+    /// Returns whether calls say to which request they belong.
+    pub(super) fn tells_trace_ids(&self) -> bool {
+        self.extensions().is_some_and(|extensions| extensions.has_trace_ids)
     }
 
     /// Says how further connections are made, once.

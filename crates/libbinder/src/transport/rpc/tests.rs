@@ -14,5 +14,6 @@ mod quotas;
 mod raw;
 mod reasons;
 mod reconnect;
+mod relayed;
 mod service;
 mod socket_files;

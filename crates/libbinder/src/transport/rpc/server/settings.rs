@@ -129,6 +129,13 @@ impl RpcServer {
         self.inner.offer().max_objects = objects;
     }
 
+    /// Says how many streams may be relayed, of all clients together, where files travel as
+    /// [`FdMode::Relayed`](super::super::FileDescriptorTransportMode::Relayed); 512 if nothing is said. Each has a thread.
+    /// One peer may have three quarters of what the others leave, and one session 64.
+    pub fn set_max_relayed_streams(&self, streams: usize) {
+        self.inner.offer().max_streams = streams;
+    }
+
     /// Says which version is spoken at most.
     pub fn set_protocol_version(&self, version: ProtocolVersion) {
         self.inner.offer().version = version;

@@ -31,6 +31,8 @@ pub struct ServerStatistics {
     pub waiting_bytes: ResourceUse,
     /// Descriptors of these.
     pub waiting_files: ResourceUse,
+    /// Streams that are relayed in the place of descriptors.
+    pub streams: ResourceUse,
 }
 
 /// What the peers of a server have of something.
@@ -68,6 +70,7 @@ impl RpcServer {
             objects: usage(ServerResource::Objects),
             waiting_bytes: usage(ServerResource::WaitingBytes),
             waiting_files: usage(ServerResource::Files),
+            streams: usage(ServerResource::Streams),
         }
     }
 }

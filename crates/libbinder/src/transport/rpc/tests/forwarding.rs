@@ -10,7 +10,7 @@ use crate::interface::FLAG_ONEWAY;
 use crate::transport::rpc::{
     FileDescriptorTransportMode as FdMode, ProtocolVersion, RpcServer, RpcSession,
 };
-use crate::{IBinder, SpIBinder, StatusCode, with_timeout};
+use crate::{IBinder, SpIBinder, StatusCode, TraceId, with_timeout, with_trace_id};
 
 /// A service, a gateway before it, and a client of that.
 struct Chain {
@@ -130,6 +130,22 @@ fn a_deadline_passes_a_gateway_and_so_does_a_death() {
     wait_until(|| chain.far.ended().is_some());
     assert_eq!(root.ping_binder(), Err(StatusCode::DEAD_OBJECT));
     assert_eq!(chain.near.ended(), None, "the gateway goes on");
+}
+
+#[test]
+fn the_id_of_a_request_passes_a_gateway_and_goes_with_calls_back() {
+    let chain = chain(|_| {});
+    let (root, ours) = (&chain.root, service());
+    let traced = |code| {
+        let told = call(root, code, 0, |data| data.write_binder(Some(&ours.binder)));
+        told.and_then(|reply| read_number(&reply)).map(i32::cast_unsigned)
+    };
+    assert_eq!((traced(TRACED), traced(CALL_BACK_TRACED)), (Ok(0), Ok(0)));
+    let id = TraceId::next();
+    with_trace_id(id, || {
+        assert_eq!((traced(TRACED), traced(CALL_BACK_TRACED)), (Ok(id.get()), Ok(id.get())));
+    });
+    assert_eq!(traced(TRACED), Ok(0));
 }
 
 #[test]

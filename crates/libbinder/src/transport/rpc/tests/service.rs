@@ -46,6 +46,11 @@ pub(super) const REMAINING: TransactionCode = 14;
 /// Calls `WAIT` of the binder that it gets, for a moment, and notes the status.
 pub(super) const CALL_BACK_IN_TIME: TransactionCode = 15;
 
+/// Tells the request that its caller says.
+pub(super) const TRACED: TransactionCode = 16;
+/// Calls `TRACED` of the binder that it gets.
+pub(super) const CALL_BACK_TRACED: TransactionCode = 17;
+
 pub(super) const DESCRIPTOR: &str = "test.Service";
 
 pub(super) struct Service {
@@ -248,6 +253,14 @@ impl LocalObject for Service {
                 let left = ThreadState::remaining().map(|left| left.as_millis());
                 let left = left.map_or(-1, |left| i32::try_from(left).expect("a short time"));
                 write_number(reply, left)
+            }
+            TRACED => {
+                let id = ThreadState::trace_id().map_or(0, crate::TraceId::get);
+                write_number(reply, id.cast_signed())
+            }
+            CALL_BACK_TRACED => {
+                let told = call(&binder()?, TRACED, 0, |_| Ok(()))?;
+                write_number(reply, read_number(&told)?)
             }
             CALL_BACK_IN_TIME => {
                 let other = binder()?.with_timeout(Duration::from_millis(20));
