@@ -211,7 +211,7 @@ fn a_device_that_is_open_has_its_path_whoever_has_looked_it_up_since() {
     for caller in Caller::all() {
         let script = "exec 3</dev/binder; stat -L /dev/binder >/dev/null; readlink /proc/$$/fd/3
              exec 4<./$$; rm ./$$; readlink /proc/$$/fd/4";
-        let script = format!("cd $(mktemp -d); touch ./$$; {script}; rmdir $PWD");
+        let script = format!("cd \"$(mktemp -d)\"; touch ./$$; {script}; rmdir \"$PWD\"");
         let told = output_of(*caller, &["run", "--proc", "--", "sh", "-c", &script]);
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines[0], "/dev/binderfs/binder", "{caller:?}: {told}");

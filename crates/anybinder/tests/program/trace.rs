@@ -161,7 +161,7 @@ fn arguments_and_results_are_decoded_by_aidl_sources() {
     let check = &json_lines(&outcome.stderr)[2];
     assert_eq!(check["arguments"]["name"], "...", "{check}");
     assert!(check["arguments_end"].as_str().unwrap().starts_with("cut"), "{check}");
-    let here = format!("$0 trace --here --aidl {aidl} -- $0 service list > /dev/null; exit 7");
+    let here = format!("$0 trace --here --aidl '{aidl}' -- $0 service list > /dev/null; exit 7");
     let world = ["run", "--manager", "--", "sh", "-c", &here, PROGRAM];
     let outcome = finish(&mut caller.command(&world));
     assert!(outcome.stderr.contains(".listServices"), "{outcome:?}");
@@ -318,10 +318,10 @@ fn a_recording_of_a_recorder_that_is_killed_is_read() {
     let file = file.to_str().unwrap();
     // When a recording has grown there is something in it.
     let script = format!(
-        "$0 trace record {file} & recorder=$!
-         until [ -s {file} ]; do sleep 0.01; done
+        "$0 trace record '{file}' & recorder=$!
+         until [ -s '{file}' ]; do sleep 0.01; done
          $0 demo-cast director 200 > /dev/null
-         until [ $(stat -c %s {file}) -gt 1000 ]; do sleep 0.01; done
+         until [ $(stat -c %s '{file}') -gt 1000 ]; do sleep 0.01; done
          kill -KILL $recorder"
     );
     let outcome = finish(Command::new(PROGRAM).args(["run", "--", "sh", "-c", &script, PROGRAM]));

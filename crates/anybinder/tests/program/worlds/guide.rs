@@ -23,8 +23,11 @@ fn programs() -> tempfile::TempDir {
         Command::new("cc").arg(source).arg("-o").arg(dir.path().join("hello_binder")).status();
     assert!(built.unwrap().success());
     std::os::unix::fs::symlink(PROGRAM, dir.path().join("anybinder")).unwrap();
-    std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .unwrap();
+    // Also for others than root, whatever the umask.
+    for path in [dir.path(), &dir.path().join("hello_binder")] {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+    }
     dir
 }
 

@@ -202,7 +202,7 @@ fn other_users_exist_where_they_are_granted() {
         let as_granted = |granted: &str, words: &str| {
             let script = format!(
                 "mount -t tmpfs tmpfs /mnt; mknod -m 0666 /mnt/fuse c 10 229; mount --bind /mnt/fuse /dev/fuse
-                 printf '{granted}' > /mnt/ids; mount --bind /mnt/ids /etc/subuid; mount --bind /mnt/ids /etc/subgid
+                 printf '{granted}' > /mnt/ids; chmod 644 /mnt/ids; mount --bind /mnt/ids /etc/subuid; mount --bind /mnt/ids /etc/subgid
                  export XDG_RUNTIME_DIR={}
                  umount -l /mnt; exec setpriv --reuid 1000 --regid 1000 --clear-groups -- \"$0\" {words}",
                 home.dir().display()
