@@ -168,14 +168,15 @@ fn nth_in_word(word: u64, n: usize) -> usize {
     let (mut word, mut n, mut bit) = (word, n, 0);
     if n >= 8 {
         // Of each byte, how many bits are set, then how many with those of the bytes below it.
-        let pairs = word - (word >> 1 & EACH_BYTE * 0x55);
-        let fours = (pairs & EACH_BYTE * 0x33) + (pairs >> 2 & EACH_BYTE * 0x33);
-        let bytes = fours + (fours >> 4) & EACH_BYTE * 0x0f;
+        let pairs = word - ((word >> 1) & (EACH_BYTE * 0x55));
+        let fours = (pairs & (EACH_BYTE * 0x33)) + ((pairs >> 2) & (EACH_BYTE * 0x33));
+        let bytes = (fours + (fours >> 4)) & (EACH_BYTE * 0x0f);
         let up_to = bytes.wrapping_mul(EACH_BYTE);
         // The bytes with which there are `n` at most: the bit is behind them.
-        let passed = (n as u64 * EACH_BYTE | EACH_BYTE << 7) - up_to & EACH_BYTE << 7;
-        bit = ((passed >> 7).wrapping_mul(EACH_BYTE) >> 56) as usize * 8;
-        n -= (up_to << 8 >> bit & 0xff) as usize;
+        let passed = ((n as u64 * EACH_BYTE) | (EACH_BYTE << 7)) - up_to;
+        let passed = (passed >> 7) & EACH_BYTE;
+        bit = (passed.wrapping_mul(EACH_BYTE) >> 56) as usize * 8;
+        n -= (up_to << 8 >> bit) as usize & 0xff;
         word >>= bit;
     }
     for _ in 0..n {
