@@ -135,52 +135,55 @@ impl Map for dashmap::DashMap<u32, u64> {
     }
 }
 
-impl Map for papaya::HashMap<u32, u64> {
+struct Papaya(papaya::HashMap<u32, u64>);
+
+impl Map for Papaya {
     type Id = u32;
 
     fn new() -> Self {
-        Self::default()
+        Self(papaya::HashMap::default())
     }
 
     fn insert(&self, id: u32) -> u32 {
-        self.pin().insert(id, id.into());
+        self.0.pin().insert(id, id.into());
         id
     }
 
     fn remove(&self, id: u32) {
-        black_box(self.pin().remove(&id));
+        black_box(self.0.pin().remove(&id));
     }
 
     fn find(&self, id: u32) -> bool {
-        self.pin().get(&id).is_some_and(|value| black_box(*value) < u64::MAX)
+        self.0.pin().get(&id).is_some_and(|value| black_box(*value) < u64::MAX)
     }
 }
 
-impl Map for scc::HashMap<u32, u64> {
+struct Scc(scc::HashMap<u32, u64>);
+
+impl Map for Scc {
     type Id = u32;
 
     fn new() -> Self {
-        Self::default()
+        Self(scc::HashMap::default())
     }
 
     fn insert(&self, id: u32) -> u32 {
         // Nobody else has the id.
-        let _ = self.insert_sync(id, id.into());
+        let _ = self.0.insert_sync(id, id.into());
         id
     }
 
     fn remove(&self, id: u32) {
-        black_box(self.remove_sync(&id));
+        black_box(self.0.remove_sync(&id));
     }
 
     fn find(&self, id: u32) -> bool {
-        self.read_sync(&id, |_, value| black_box(*value) < u64::MAX).is_some()
+        self.0.read_sync(&id, |_, value| black_box(*value) < u64::MAX).is_some()
     }
 }
 
 #[divan::bench(types = [
-    Idr<u64>, LockedTree, LockedSlab, sharded_slab::Slab<u64>, dashmap::DashMap<u32, u64>, papaya::HashMap<u32, u64>,
-    scc::HashMap<u32, u64>,
+    Idr<u64>, LockedTree, LockedSlab, sharded_slab::Slab<u64>, dashmap::DashMap<u32, u64>, Papaya, Scc,
 ], args = LIVE, threads = THREADS)]
 fn find<M: Map>(bencher: Bencher, live: u32) {
     let map = M::new();
@@ -196,8 +199,7 @@ fn find<M: Map>(bencher: Bencher, live: u32) {
 }
 
 #[divan::bench(types = [
-    Idr<u64>, LockedTree, LockedSlab, sharded_slab::Slab<u64>, dashmap::DashMap<u32, u64>, papaya::HashMap<u32, u64>,
-    scc::HashMap<u32, u64>,
+    Idr<u64>, LockedTree, LockedSlab, sharded_slab::Slab<u64>, dashmap::DashMap<u32, u64>, Papaya, Scc,
 ], args = LIVE, threads = THREADS)]
 fn one_more_one_less<M: Map>(bencher: Bencher, live: u32) {
     let map = M::new();
