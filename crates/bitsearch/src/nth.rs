@@ -118,17 +118,23 @@ impl<B: Bits> Search for Nth<B> {
             n -= ones;
             index += BLOCK;
         }
-        while index < bits.words() {
-            let word = bits.word(index);
-            if n < ones(word) {
-                let bit = index * WORD_BITS + nth_in_word(word, n);
-                return (bit < size).then_some(bit);
-            }
-            n -= ones(word);
-            index += 1;
-        }
-        None
+        nth_in_words(bits, index, n).filter(|bit| *bit < size)
     }
+}
+
+/// The hit in words from `index` on that has `n` hits below it there.
+#[inline(always)]
+pub(crate) fn nth_in_words<B: Bits>(bits: B, mut index: usize, mut n: usize) -> Option<usize> {
+    while index < bits.words() {
+        let word = bits.word(index);
+        let ones = ones(word);
+        if n < ones {
+            return Some(index * WORD_BITS + nth_in_word(word, n));
+        }
+        n -= ones;
+        index += 1;
+    }
+    None
 }
 
 struct Count<B> {
@@ -157,16 +163,27 @@ fn ones(word: u64) -> usize {
 
 /// The set bit of `word` that has `n` set bits below it; there must be one.
 #[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "no more than the bits of a word")]
 fn nth_in_word(word: u64, n: usize) -> usize {
     let (mut word, mut n, mut bit) = (word, n, 0);
-    // Halves the part of the word in which the bit must be.
-    for half in [32, 16, 8, 4, 2, 1] {
-        let below = ones(word & ((1 << half) - 1));
-        if n >= below {
-            n -= below;
-            bit += half;
-            word >>= half;
-        }
+    if n >= 8 {
+        // Of each byte, how many bits are set, then how many with those of the bytes below it.
+        let pairs = word - ((word >> 1) & (EACH_BYTE * 0x55));
+        let fours = (pairs & (EACH_BYTE * 0x33)) + ((pairs >> 2) & (EACH_BYTE * 0x33));
+        let bytes = (fours + (fours >> 4)) & (EACH_BYTE * 0x0f);
+        let up_to = bytes.wrapping_mul(EACH_BYTE);
+        // The bytes with which there are `n` at most: the bit is behind them.
+        let passed = ((n as u64 * EACH_BYTE) | (EACH_BYTE << 7)) - up_to;
+        let passed = (passed >> 7) & EACH_BYTE;
+        bit = (passed.wrapping_mul(EACH_BYTE) >> 56) as usize * 8;
+        n -= (up_to << 8 >> bit) as usize & 0xff;
+        word >>= bit;
     }
-    bit
+    for _ in 0..n {
+        word &= word - 1;
+    }
+    bit + word.trailing_zeros() as usize
 }
+
+/// One in each byte of a word.
+const EACH_BYTE: u64 = 0x0101_0101_0101_0101;

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use crate::bits::WORD_BITS;
+use crate::bits::{Set, WORD_BITS};
 use crate::cpu::{self, Cpu, Search};
 use crate::iter::set_bits;
-use crate::nth::{count_bits, nth_bit};
+use crate::nth::{count_bits, nth_in_words};
 
 /// How many words make a block.
 const BLOCK: usize = 8;
@@ -15,15 +15,16 @@ const BLOCK_BITS: usize = BLOCK * WORD_BITS;
 /// So many set bits make a chunk.
 const CHUNK: usize = 512;
 
-/// Where set bits are so far apart, on average, those of a chunk are noted one by one: an eighth of the map at most.
-const SPARSE: usize = 256;
+/// Where set bits are so far apart, on average, those of a chunk are noted one by one: a third of the map at most.
+const SPARSE: usize = 48;
 
 /// Tells how many bits are set before a bit, and which bit has so many before it, without reading the map from its
 /// beginning.
 ///
 /// It lies beside a map that does not change any more, and does not hold it: each question comes with the words
-/// that the index was made of. With others, the answers are wrong, or none. It takes a sixteenth of the map and 64
-/// bits for every 512 that are set; and 32 more for each of these that are as far apart as 256, on average.
+/// that the index was made of. With others, the answers are wrong, or none. It takes a sixteenth of the map and 96
+/// bits for every 512 that are set; and for each of these 16 more where they are as far apart as 48, on average, and 32
+/// where as far as 128.
 ///
 /// ```
 /// let map = [0b1011, 0, 1 << 63];
@@ -37,22 +38,31 @@ pub struct RankIndex {
     /// How many bits are set before each block, and before the end.
     before: Vec<u32>,
     chunks: Vec<Chunk>,
-    /// The set bits of the sparse chunks.
-    places: Vec<u32>,
+    /// The set bits of the chunks that are near, counted from the first block of each.
+    near: Vec<u16>,
+    /// The set bits of the chunks that are far.
+    far: Vec<u32>,
     bits: usize,
 }
 
-/// Set bits whose ranks differ in what is left when divided by [`CHUNK`].
+/// Set bits whose ranks are the same when divided by [`CHUNK`].
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     /// In which block the first one is.
     block: u32,
-    /// From where on they are noted, or [`DENSE`].
-    places: u32,
+    places: Places,
 }
 
-/// The bits of a chunk are not noted.
-const DENSE: u32 = u32::MAX;
+/// Where the set bits of a chunk are noted.
+#[derive(Clone, Copy, Debug)]
+enum Places {
+    /// Nowhere.
+    Dense,
+    /// In `near`, from there on.
+    Near(u32),
+    /// In `far`, from there on.
+    Far(u32),
+}
 
 impl RankIndex {
     /// Makes an index of the first `bits` of `words`, of which there are no more than these.
@@ -70,12 +80,21 @@ impl RankIndex {
         for nth in 0..self.chunks.len() {
             let (first, end) = self.blocks(nth);
             let ones = (self.ones() - nth * CHUNK).min(CHUNK);
-            if (end - first) * BLOCK_BITS >= ones * SPARSE {
-                self.chunks[nth].places = self.places.len() as u32;
-                let before = nth * CHUNK - self.before[first] as usize;
-                let ones = set_bits(words, self.bits, first * BLOCK_BITS).skip(before);
-                self.places.extend(ones.take(CHUNK).map(|bit| bit as u32));
+            let (start, span) = (first * BLOCK_BITS, (end - first) * BLOCK_BITS);
+            if span < ones * SPARSE {
+                continue;
             }
+            let before = nth * CHUNK - self.before[first] as usize;
+            let places = set_bits(words, self.bits, start).skip(before).take(CHUNK);
+            self.chunks[nth].places = if span <= 1 << 16 {
+                let noted = Places::Near(self.near.len() as u32);
+                self.near.extend(places.map(|bit| (bit - start) as u16));
+                noted
+            } else {
+                let noted = Places::Far(self.far.len() as u32);
+                self.far.extend(places.map(|bit| bit as u32));
+                noted
+            };
         }
     }
 
@@ -110,24 +129,51 @@ impl RankIndex {
     #[must_use]
     pub fn select(&self, words: &[u64], n: usize) -> Option<usize> {
         let chunk = self.chunks.get(n / CHUNK)?;
-        if chunk.places == DENSE {
-            return self.select_dense(words, n);
-        }
         // Behind the bits of the last chunk there are none.
-        Some(*self.places.get(chunk.places as usize + n % CHUNK)? as usize)
+        match chunk.places {
+            Places::Dense => self.select_dense(words, n),
+            Places::Near(start) => {
+                let bit = *self.near.get(start as usize + n % CHUNK)?;
+                Some(chunk.block as usize * BLOCK_BITS + usize::from(bit))
+            }
+            Places::Far(start) => Some(*self.far.get(start as usize + n % CHUNK)? as usize),
+        }
     }
 
     #[inline(never)]
     fn select_dense(&self, words: &[u64], n: usize) -> Option<usize> {
-        if n >= self.ones() {
-            return None;
-        }
         let (first, end) = self.blocks(n / CHUNK);
-        let later = self.before[first + 1..end].partition_point(|before| *before as usize <= n);
-        let block = first + later;
-        let start = block * BLOCK_BITS;
-        let in_block = n - self.before[block] as usize;
-        Some(start + nth_bit(words.get(block * BLOCK..)?, self.bits - start, in_block)?)
+        let before = self.before.get(first..=end)?;
+        cpu::run(Select { before, words: words.get(first * BLOCK..)?, n })
+            .map(|bit| first * BLOCK_BITS + bit)
+            .filter(|bit| *bit < self.bits)
+    }
+}
+
+/// Looks for a set bit by its rank, in the blocks that have those of a chunk.
+struct Select<'index> {
+    before: &'index [u32],
+    words: &'index [u64],
+    n: usize,
+}
+
+impl Search for Select<'_> {
+    type Found = Option<usize>;
+
+    #[inline(always)]
+    fn run<C: Cpu>(self, _: C) -> Option<usize> {
+        let Self { before, words, n } = self;
+        // Where it would be if they were as far apart everywhere; no chunk that is dense has many blocks.
+        let mut block = (before.len() - 1) * (n % CHUNK) / CHUNK;
+        while block > 0 && before[block] as usize > n {
+            block -= 1;
+        }
+        while *before.get(block + 1)? as usize <= n {
+            block += 1;
+        }
+        let words = words.get(block * BLOCK..)?;
+        let in_block = nth_in_words(Set(words), 0, n - before[block] as usize)?;
+        Some(block * BLOCK_BITS + in_block)
     }
 }
 
@@ -156,10 +202,10 @@ impl Search for Build<'_> {
                 _ => count_bits(words, bits),
             };
             if chunks.len() * CHUNK < ones {
-                chunks.push(Chunk { block: block as u32, places: DENSE });
+                chunks.push(Chunk { block: block as u32, places: Places::Dense });
             }
         }
         before.push(ones as u32);
-        RankIndex { before, chunks, places: Vec::new(), bits }
+        RankIndex { before, chunks, near: Vec::new(), far: Vec::new(), bits }
     }
 }

@@ -26,7 +26,7 @@ use std::sync::{Mutex, MutexGuard};
 #[cfg(loom)]
 use loom::sync::{Mutex, MutexGuard};
 
-use crate::rcu::{Rcu, ReadGuard, pin, pin_to_change};
+use crate::rcu::{ChangeGuard, Rcu, ReadGuard, pin, pin_to_change};
 use crate::tree::{NODE_BITS, TreeNode, WORDS};
 
 /// Ids of 32 bits, and what they stand for.
@@ -99,7 +99,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
     /// How many ids are allocated, with values or without.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.lock().len()
+        self.lock(&pin_to_change()).len()
     }
 
     /// Whether no id is allocated.
@@ -111,22 +111,20 @@ impl<T: Send + Sync + 'static> Idr<T> {
     /// As [`LockedIdr::cursor`].
     #[must_use]
     pub fn cursor(&self) -> u32 {
-        self.lock().cursor()
+        self.lock(&pin_to_change()).cursor()
     }
 
     /// As [`LockedIdr::set_cursor`].
     pub fn set_cursor(&self, id: u32) {
-        self.lock().set_cursor(id);
+        self.lock(&pin_to_change()).set_cursor(id);
     }
 
     /// Locks the map against other writers, for several changes at once.
     ///
-    /// While a thread has it locked, it makes changes through that: those of the map itself would wait for
+    /// Pinned before, by [`pin_to_change`], and once for several maps: that may drop values that were removed long
+    /// ago, and these may have ids here to free. While a thread has the map locked, it makes changes through that: those of the map itself would wait for
     /// ever, and so would [`len`](Self::len), [`cursor`](Self::cursor) and their kin.
-    pub fn lock(&self) -> LockedIdr<'_, T> {
-        // Pinned before: this may drop values that were removed long ago, and these may have ids
-        // here to free.
-        let guard = pin_to_change();
+    pub fn lock<'a>(&'a self, guard: &'a ChangeGuard) -> LockedIdr<'a, T> {
         // Nothing panics between the steps of a change.
         let writer = self.writer.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         LockedIdr { idr: self, writer, guard }
@@ -142,7 +140,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
         range: RangeInclusive<u32>,
         value: Option<Arc<T>>,
     ) -> Result<u32, NoFreeId> {
-        self.lock().alloc(range, value)
+        self.lock(&pin_to_change()).alloc(range, value)
     }
 
     /// As [`LockedIdr::alloc_cyclic`].
@@ -155,7 +153,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
         range: RangeInclusive<u32>,
         value: Option<Arc<T>>,
     ) -> Result<u32, NoFreeId> {
-        self.lock().alloc_cyclic(range, value)
+        self.lock(&pin_to_change()).alloc_cyclic(range, value)
     }
 
     /// As [`LockedIdr::replace`].
@@ -164,7 +162,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
     ///
     /// [`NotAllocated`] if `id` is free.
     pub fn replace(&self, id: u32, value: Arc<T>) -> Result<Option<Arc<T>>, NotAllocated> {
-        self.lock().replace(id, value)
+        self.lock(&pin_to_change()).replace(id, value)
     }
 
     /// As [`LockedIdr::remove`].
@@ -173,7 +171,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
     ///
     /// [`NotAllocated`] if `id` is free.
     pub fn remove(&self, id: u32) -> Result<Option<Arc<T>>, NotAllocated> {
-        self.lock().remove(id)
+        self.lock(&pin_to_change()).remove(id)
     }
 }
 
@@ -193,10 +191,32 @@ impl<T: Send + Sync + 'static> fmt::Debug for Idr<T> {
 pub struct LockedIdr<'a, T: Send + Sync + 'static> {
     idr: &'a Idr<T>,
     writer: MutexGuard<'a, Writer>,
-    guard: ReadGuard,
+    guard: &'a ChangeGuard,
 }
 
-impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
+/// An id that is allocated, and waits for its value.
+///
+/// Dropped, the id stays allocated.
+pub struct ReservedId<'a, T: Send + Sync + 'static> {
+    id: u32,
+    leaf: &'a TreeNode<T>,
+}
+
+impl<T: Send + Sync + 'static> ReservedId<'_, T> {
+    /// The id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+}
+
+impl<T: Send + Sync + 'static> fmt::Debug for ReservedId<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ReservedId").field(&self.id).finish()
+    }
+}
+
+impl<'a, T: Send + Sync + 'static> LockedIdr<'a, T> {
     /// Allocates the lowest free id of `range`, for `value` or for one that comes later.
     ///
     /// # Errors
@@ -208,7 +228,18 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
         value: Option<Arc<T>>,
     ) -> Result<u32, NoFreeId> {
         let (first, last) = range.into_inner();
-        self.alloc_lowest(first, last, &mut { value }).ok_or(NoFreeId { first, last })
+        let allocated = self.alloc_lowest(first, last, &mut { value });
+        allocated.map(|allocated| allocated.id).ok_or(NoFreeId { first, last })
+    }
+
+    /// As [`alloc`](Self::alloc), for a value that comes later: it need not look for the id again.
+    ///
+    /// # Errors
+    ///
+    /// [`NoFreeId`] if all of `range` is taken; an empty one always is.
+    pub fn reserve(&mut self, range: RangeInclusive<u32>) -> Result<ReservedId<'a, T>, NoFreeId> {
+        let (first, last) = range.into_inner();
+        self.alloc_lowest(first, last, &mut None).ok_or(NoFreeId { first, last })
     }
 
     /// Allocates the first free id of `range` from the cursor on, or else the lowest, and puts the
@@ -222,15 +253,49 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
         range: RangeInclusive<u32>,
         value: Option<Arc<T>>,
     ) -> Result<u32, NoFreeId> {
+        self.alloc_next(range, value).map(|allocated| allocated.id)
+    }
+
+    /// As [`alloc_cyclic`](Self::alloc_cyclic), for a value that comes later: it need not look for the id again.
+    ///
+    /// # Errors
+    ///
+    /// [`NoFreeId`] if all of `range` is taken; the cursor stays.
+    pub fn reserve_cyclic(
+        &mut self,
+        range: RangeInclusive<u32>,
+    ) -> Result<ReservedId<'a, T>, NoFreeId> {
+        self.alloc_next(range, None)
+    }
+
+    fn alloc_next(
+        &mut self,
+        range: RangeInclusive<u32>,
+        mut value: Option<Arc<T>>,
+    ) -> Result<ReservedId<'a, T>, NoFreeId> {
         let (first, last) = range.into_inner();
         let start = first.max(self.writer.cursor);
-        let mut value = value;
         let free = self
             .alloc_lowest(start, last, &mut value)
             .or_else(|| self.alloc_lowest(first, last, &mut value))
             .ok_or(NoFreeId { first, last })?;
-        self.writer.cursor = free.wrapping_add(1);
+        self.writer.cursor = free.id.wrapping_add(1);
         Ok(free)
+    }
+
+    /// Gives `value` to an id of this map that was reserved since it has been locked.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAllocated`] if the id has been freed since.
+    pub fn fill(
+        &mut self,
+        reserved: &ReservedId<'a, T>,
+        value: Arc<T>,
+    ) -> Result<(), NotAllocated> {
+        let ReservedId { id, leaf } = *reserved;
+        let filled = leaf.replace_in_leaf(id as usize, value);
+        filled.map(|_| ()).map_err(|_| NotAllocated { id })
     }
 
     /// Gives `value` to an id that is allocated, and returns what it had.
@@ -239,8 +304,8 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
     ///
     /// [`NotAllocated`] if `id` is free.
     pub fn replace(&mut self, id: u32, value: Arc<T>) -> Result<Option<Arc<T>>, NotAllocated> {
-        let root = self.idr.root.load(&self.guard).ok_or(NotAllocated { id })?;
-        root.replace(id, value, &self.guard).map_err(|_| NotAllocated { id })
+        let root = self.idr.root.load(self.guard).ok_or(NotAllocated { id })?;
+        root.replace(id, value, self.guard).map_err(|_| NotAllocated { id })
     }
 
     /// Frees `id`, and returns what it had.
@@ -249,8 +314,8 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
     ///
     /// [`NotAllocated`] if `id` is free.
     pub fn remove(&mut self, id: u32) -> Result<Option<Arc<T>>, NotAllocated> {
-        let root = self.idr.root.load(&self.guard).filter(|root| root.reaches(id));
-        let removed = root.and_then(|root| root.remove(id, &self.guard));
+        let root = self.idr.root.load(self.guard).filter(|root| root.reaches(id));
+        let removed = root.and_then(|root| root.remove(id, self.guard));
         let removed = removed.ok_or(NotAllocated { id })?;
         self.writer.len -= 1;
         if removed.left_leaf_empty {
@@ -273,13 +338,13 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
     /// Finds the value of `id`.
     #[must_use]
     pub fn find(&self, id: u32) -> Option<&T> {
-        self.idr.find(id, &self.guard)
+        self.idr.find(id, self.guard)
     }
 
     /// Whether `id` is allocated, with a value or without.
     #[must_use]
     pub fn is_allocated(&self, id: u32) -> bool {
-        self.idr.root.load(&self.guard).is_some_and(|root| root.is_taken(id, &self.guard))
+        self.idr.root.load(self.guard).is_some_and(|root| root.is_taken(id, self.guard))
     }
 
     /// How many ids are allocated.
@@ -305,8 +370,13 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
         self.writer.cursor = id;
     }
 
-    fn alloc_lowest(&mut self, first: u32, last: u32, value: &mut Option<Arc<T>>) -> Option<u32> {
-        let (root, guard) = (&self.idr.root, &self.guard);
+    fn alloc_lowest(
+        &mut self,
+        first: u32,
+        last: u32,
+        value: &mut Option<Arc<T>>,
+    ) -> Option<ReservedId<'a, T>> {
+        let (root, guard) = (&self.idr.root, self.guard);
         let alloc_from = |first: u32, value: &mut _| {
             let root = root.load(guard).filter(|root| root.reaches(first))?;
             root.alloc(first, last, value, guard)
@@ -321,13 +391,14 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
                 allocated = alloc_from(lowest, value);
             }
         }
-        self.writer.len += u64::from(allocated.is_some());
-        allocated
+        let (id, leaf) = allocated?;
+        self.writer.len += 1;
+        Some(ReservedId { id, leaf })
     }
 
     /// Makes the tree as high as it must be to reach `id`, which it does not so far.
     fn grow(&self, id: u32) {
-        let (root, guard) = (&self.idr.root, &self.guard);
+        let (root, guard) = (&self.idr.root, self.guard);
         if root.load(guard).is_none() {
             root.swap(Some(Arc::new(TreeNode::new(0))));
         }
@@ -339,7 +410,7 @@ impl<T: Send + Sync + 'static> LockedIdr<'_, T> {
 
     /// Lets go of the nodes on the way to `id` that are empty, and of roots that only lead to one.
     fn prune(&self, id: u32) {
-        let (root, guard) = (&self.idr.root, &self.guard);
+        let (root, guard) = (&self.idr.root, self.guard);
         if root.load(guard).is_some_and(|root| root.reaches(id) && root.prune(id, guard)) {
             root.swap(None);
         }

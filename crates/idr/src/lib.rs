@@ -22,12 +22,12 @@ mod tree;
 
 pub use bitmap::BitmapAllocError;
 #[cfg(feature = "std")]
-pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated};
+pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated, ReservedId};
 pub use pool::{
     AcquireError, GrowRequest, IdPool, Larger, NotInUse, Reservation, ShrinkRequest, Smaller,
 };
 #[cfg(feature = "std")]
-pub use rcu::{ReadGuard, pin, reclaim};
+pub use rcu::{ChangeGuard, ReadGuard, pin, pin_to_change, reclaim};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

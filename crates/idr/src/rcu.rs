@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 #[cfg(not(loom))]
 use core::cell::RefCell;
 use core::fmt;
+use core::ops::Deref;
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::mem::ManuallyDrop;
@@ -32,14 +33,33 @@ pub fn pin() -> ReadGuard {
     ReadGuard(crossbeam_epoch::pin())
 }
 
-/// Begins a change, before anything is locked: drops what this thread removed long ago, and that
-/// may use the map.
-pub(crate) fn pin_to_change() -> ReadGuard {
+/// Makes what is read and removed while maps are changed outlive that.
+pub struct ChangeGuard(ReadGuard);
+
+/// Begins a change, before any map is locked: drops what this thread removed long ago, and that may use
+/// the maps.
+#[must_use]
+pub fn pin_to_change() -> ChangeGuard {
     let is_due = Removed::of_this_thread(|removed| removed.fresh.len() >= BATCH);
     if is_due && !crossbeam_epoch::is_pinned() {
         give_up(&pin());
     }
-    pin()
+    ChangeGuard(pin())
+}
+
+impl Deref for ChangeGuard {
+    type Target = ReadGuard;
+
+    #[inline]
+    fn deref(&self) -> &ReadGuard {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ChangeGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ChangeGuard")
+    }
 }
 
 /// Drops what this thread removed and is not being read any more, as far as that can be known.

@@ -109,24 +109,35 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         guard: &ReadGuard,
     ) -> Result<Option<Arc<T>>, Arc<T>> {
         let Some((leaf, index)) = self.leaf_of(id, guard) else { return Err(value) };
-        let Places::Values(values) = &leaf.places else { return Err(value) };
-        if !leaf.taken.contains(index) {
+        leaf.replace_in_leaf(index, value)
+    }
+
+    /// The same in a leaf.
+    #[inline]
+    pub(crate) fn replace_in_leaf(
+        &self,
+        id: usize,
+        value: Arc<T>,
+    ) -> Result<Option<Arc<T>>, Arc<T>> {
+        let Places::Values(values) = &self.places else { return Err(value) };
+        let index = id % WIDTH;
+        if !self.taken.contains(index) {
             return Err(value);
         }
         let old = values[index].swap(Some(value));
-        leaf.present.set(index);
+        self.present.set(index);
         Ok(old)
     }
 
     /// Allocates the lowest free id from `start` to `last` for the value, if there is one; all count from the
-    /// node's first.
-    pub(crate) fn alloc(
-        &self,
+    /// node's first. Returns the leaf, too.
+    pub(crate) fn alloc<'g>(
+        &'g self,
         start: u32,
         last: u32,
         value: &mut Option<Arc<T>>,
-        guard: &ReadGuard,
-    ) -> Option<u32> {
+        guard: &'g ReadGuard,
+    ) -> Option<(u32, &'g Self)> {
         let first = self.index(start);
         let mut index = self.taken.next_clear(first)?;
         let children = match &self.places {
@@ -142,7 +153,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
                     self.present.set(index);
                 }
                 self.taken.set(index);
-                return Some(id);
+                return Some((id, self));
             }
         };
         let shift = self.shift();
@@ -159,11 +170,11 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
             }
             let child = children[index].load(guard)?;
             // At most the first child may be without a free id from its start on.
-            if let Some(id) = child.alloc(start_below, last_below, value, guard) {
+            if let Some((id, leaf)) = child.alloc(start_below, last_below, value, guard) {
                 if child.taken.is_full() {
                     self.taken.set(index);
                 }
-                return Some(base | id);
+                return Some((base | id, leaf));
             }
             index = self.taken.next_clear(index + 1)?;
         }

@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use idr::LockedIdr;
+use idr::{ChangeGuard, LockedIdr, ReservedId, pin_to_change};
 
 use crate::limits::RESERVED_PIDS;
 use crate::namespace::{PidNamespace, ReaperState};
@@ -37,7 +37,9 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
         process: P,
     ) -> Result<Arc<Pid<P>>, AllocError> {
         self.check_chosen(set_tid, may_choose)?;
-        let mut levels: PerLevel<Level<'_, P>> = self.lineage().map(Level::lock).collect();
+        let guard = pin_to_change();
+        let mut levels: PerLevel<Level<'_, P>> =
+            self.lineage().map(|namespace| Level::lock(namespace, &guard)).collect();
         let chosen = set_tid.iter().copied().map(Some).chain(core::iter::repeat(None));
         let mut reserved = Ok(());
         for (level, chosen) in levels.iter_mut().zip(chosen) {
@@ -50,7 +52,7 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
             levels.iter_mut().for_each(Level::unwind);
             return Err(error);
         }
-        let numbers = levels.iter().rev().map(|level| level.number.unwrap_or_default()).collect();
+        let numbers = levels.iter().rev().map(Level::number).collect();
         let pid = Arc::new(Pid::new(numbers, self.clone(), process));
         levels.iter_mut().for_each(|level| level.publish(&pid));
         Ok(pid)
@@ -86,32 +88,37 @@ struct Level<'a, P: Send + Sync + 'static> {
     /// Where the circle was before.
     cursor: u32,
     /// The number, once it is reserved. No reader finds it until it is published.
-    number: Option<u32>,
+    reserved: Option<ReservedId<'a, Pid<P>>>,
 }
 
 impl<'a, P: Send + Sync + 'static> Level<'a, P> {
-    fn lock(namespace: &'a Arc<PidNamespace<P>>) -> Self {
-        let numbers = namespace.lock();
-        Self { namespace, cursor: numbers.cursor(), numbers, number: None }
+    fn lock(namespace: &'a PidNamespace<P>, guard: &'a ChangeGuard) -> Self {
+        let numbers = namespace.lock(guard);
+        Self { namespace, cursor: numbers.cursor(), numbers, reserved: None }
+    }
+
+    fn number(&self) -> u32 {
+        self.reserved.as_ref().map_or(0, ReservedId::id)
     }
 
     fn reserve(&mut self, chosen: Option<u32>) -> Result<(), AllocError> {
         let level = self.namespace.level();
-        let number = match chosen {
-            Some(number) => self
-                .numbers
-                .alloc(number..=number, None)
-                .map_err(|_| AllocError::Taken { level, number })?,
-            None => {
-                let is_past_reserved = self.numbers.cursor() > RESERVED_PIDS;
-                let first = if is_past_reserved { RESERVED_PIDS } else { 1 };
-                let pid_max = self.namespace.pid_max();
-                self.numbers
-                    .alloc_cyclic(first..=pid_max - 1, None)
-                    .map_err(|_| AllocError::Full { level, first, pid_max })?
-            }
-        };
-        self.number = Some(number);
+        let reserved =
+            match chosen {
+                Some(number) => self
+                    .numbers
+                    .reserve(number..=number)
+                    .map_err(|_| AllocError::Taken { level, number })?,
+                None => {
+                    let is_past_reserved = self.numbers.cursor() > RESERVED_PIDS;
+                    let first = if is_past_reserved { RESERVED_PIDS } else { 1 };
+                    let pid_max = self.namespace.pid_max();
+                    self.numbers
+                        .reserve_cyclic(first..=pid_max - 1)
+                        .map_err(|_| AllocError::Full { level, first, pid_max })?
+                }
+            };
+        let number = self.reserved.insert(reserved).id();
         match self.namespace.life() {
             ReaperState::Awaited if number != 1 => Err(AllocError::NoReaper { level, number }),
             // Differs from Linux, which asks the innermost namespace alone: there the end of an
@@ -122,9 +129,9 @@ impl<'a, P: Send + Sync + 'static> Level<'a, P> {
     }
 
     fn publish(&mut self, pid: &Arc<Pid<P>>) {
-        let Some(number) = self.number else { return };
-        let stored = self.numbers.replace(number, pid.clone());
-        debug_assert_eq!(stored.map(|old| old.is_some()), Ok(false), "{number} was reserved");
+        let Some(reserved) = &self.reserved else { return };
+        let filled = self.numbers.fill(reserved, pid.clone());
+        debug_assert_eq!(filled, Ok(()), "it was reserved");
         self.namespace.set_processes(self.namespace.processes() + 1);
         if self.namespace.life() == ReaperState::Awaited {
             self.namespace.set_life(ReaperState::Running);
@@ -134,9 +141,9 @@ impl<'a, P: Send + Sync + 'static> Level<'a, P> {
     /// Differs from Linux, which sets the circle back only for the first process of a namespace,
     /// and otherwise leaves out a number that no process had.
     fn unwind(&mut self) {
-        let Some(number) = self.number.take() else { return };
-        let removed = self.numbers.remove(number);
-        debug_assert!(removed.is_ok(), "{number} was reserved");
+        let Some(reserved) = self.reserved.take() else { return };
+        let removed = self.numbers.remove(reserved.id());
+        debug_assert!(removed.is_ok(), "it was reserved");
         self.numbers.set_cursor(self.cursor);
     }
 }

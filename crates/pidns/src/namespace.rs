@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use idr::{Idr, Iter, LockedIdr, ReadGuard};
+use idr::{ChangeGuard, Idr, Iter, LockedIdr, ReadGuard, pin_to_change};
 
 use crate::limits::{
     MAX_PID_NS_LEVEL, PID_MAX_DEFAULT, PID_MAX_LIMIT, PID_MAX_MIN, PidMaxOutOfRange, TooDeep,
@@ -38,6 +38,11 @@ pub(crate) enum ReaperState {
     Elsewhere,
     /// It is gone, or about to go.
     Stopped,
+}
+
+impl ReaperState {
+    /// All, each at its place as a number.
+    const ALL: [Self; 4] = [Self::Awaited, Self::Running, Self::Elsewhere, Self::Stopped];
 }
 
 impl<P: Send + Sync + 'static> PidNamespace<P> {
@@ -113,7 +118,8 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     ///
     /// A pid of number 1 may then come and go like any other.
     pub fn assume_reaper(&self) {
-        let _locked = self.numbers.lock();
+        let guard = pin_to_change();
+        let _locked = self.numbers.lock(&guard);
         if self.life() == ReaperState::Awaited {
             self.set_life(ReaperState::Elsewhere);
         }
@@ -124,7 +130,8 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     ///
     /// A caller that looks afterwards sees every pid that there will ever be.
     pub fn disable_pid_allocation(&self) {
-        let _locked = self.numbers.lock();
+        let guard = pin_to_change();
+        let _locked = self.numbers.lock(&guard);
         self.set_life(ReaperState::Stopped);
     }
 
@@ -162,19 +169,21 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     }
 
     /// Locks the numbers of all of the lineage.
-    pub(crate) fn lock_lineage(self: &Arc<Self>) -> PerLevel<LockedNamespace<'_, P>> {
-        let lock = |namespace| LockedNamespace { namespace, numbers: Self::lock(namespace) };
-        self.lineage().map(lock).collect()
+    pub(crate) fn lock_lineage<'a>(
+        self: &'a Arc<Self>,
+        guard: &'a ChangeGuard,
+    ) -> PerLevel<LockedNamespace<'a, P>> {
+        self.lineage()
+            .map(|namespace| LockedNamespace { namespace, numbers: namespace.lock(guard) })
+            .collect()
     }
 
-    pub(crate) fn lock(&self) -> LockedIdr<'_, Pid<P>> {
-        self.numbers.lock()
+    pub(crate) fn lock<'a>(&'a self, guard: &'a ChangeGuard) -> LockedIdr<'a, Pid<P>> {
+        self.numbers.lock(guard)
     }
 
     pub(crate) fn life(&self) -> ReaperState {
-        let life = self.life.load(Ordering::Relaxed);
-        let lives = [ReaperState::Awaited, ReaperState::Running, ReaperState::Elsewhere];
-        lives.into_iter().find(|it| *it as u8 == life).unwrap_or(ReaperState::Stopped)
+        ReaperState::ALL[usize::from(self.life.load(Ordering::Relaxed)) % ReaperState::ALL.len()]
     }
 
     /// To be called with the numbers locked.

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use idr::pin;
+use idr::{pin, pin_to_change};
 
 use crate::namespace::{LockedNamespace, PidNamespace, ReaperState};
 use crate::pid::Pid;
@@ -21,7 +21,8 @@ impl<P: Send + Sync + 'static> Pid<P> {
     /// [`AlreadyFreed`] the second time, and nothing has changed.
     pub fn free(&self) -> Result<Vec<Arc<PidNamespace<P>>>, AlreadyFreed> {
         let freed = AlreadyFreed { level: self.namespace().level(), number: self.nr() };
-        let mut levels = self.namespace().lock_lineage();
+        let guard = pin_to_change();
+        let mut levels = self.namespace().lock_lineage(&guard);
         if !levels[0].numbers.find(self.nr()).is_some_and(|found| core::ptr::eq(found, self)) {
             return Err(freed);
         }
@@ -79,8 +80,8 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
         // Not pinned throughout: there may be millions.
         while let Some(first) = self.get_ge_pid(next) {
             // The namespaces of one, and of all of the same namespace that follow it here.
-            let mut levels = first.namespace().lock_lineage();
-            let guard = pin();
+            let guard = pin_to_change();
+            let mut levels = first.namespace().lock_lineage(&guard);
             let beside = self.pids_from(next, &guard).take_while(|(_, pid)| pid.is_beside(&first));
             for (number, pid) in beside.take(TOGETHER) {
                 freed.extend(remove(&mut levels, pid, &mut Vec::new()));

@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 
 use alloc::sync::Arc;
 
+use idr::pin_to_change;
+
 use super::*;
 
 type Namespace = Arc<PidNamespace<()>>;
@@ -40,9 +42,9 @@ fn nested(levels: u32) -> Vec<Namespace> {
 
 /// All that can be seen of a namespace.
 fn state(namespace: &Namespace) -> (Vec<u32>, u64, u32, u32, String) {
-    let guard = pin();
+    let guard = pin_to_change();
     let numbers = namespace.pids_from(0, &guard).map(|(nr, _)| nr).collect();
-    let locked = namespace.lock();
+    let locked = namespace.lock(&guard);
     let life = alloc::format!("{:?}", namespace.life());
     (numbers, locked.len(), locked.cursor(), namespace.processes(), life)
 }
@@ -244,7 +246,7 @@ fn p12_the_innermost_pid_has_33_numbers_that_all_find_it() {
 #[test]
 fn p13_a_number_without_its_pid_is_taken_and_not_found() {
     let root = &nested(0)[0];
-    assert_eq!(root.lock().alloc_cyclic(2..=2, None), Ok(2));
+    assert_eq!(root.lock(&pin_to_change()).alloc_cyclic(2..=2, None), Ok(2));
     assert_eq!(choose(root, &[2]), Err(AllocError::Taken { level: 0, number: 2 }));
     assert_eq!(alloc(root), 3);
     let guard = pin();

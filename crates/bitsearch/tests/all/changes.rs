@@ -91,4 +91,24 @@ proptest! {
         // Of other words, the answers mean nothing, and come all the same.
         let _ = (index.rank(&[], 5), index.select(&[], 5));
     }
+
+    #[test]
+    fn an_index_knows_ranks_however_far_apart(
+        stretches in vec((0..900usize, prop_oneof![1..4usize, 30..70usize, 100..300usize]), 1..6), offset in 0..600usize,
+    ) {
+        let gaps = stretches.into_iter().flat_map(|(count, gap)| std::iter::repeat_n(gap, count));
+        // Not at the same distance each: the next one is put off, and the one behind it comes as much earlier.
+        let gaps = gaps.enumerate().map(|(nth, gap)| if nth % 2 == 0 { gap + gap / 3 } else { gap - gap / 3 });
+        let set: Vec<usize> = gaps.scan(offset, |at, gap| { *at += gap; Some(*at) }).collect();
+        let words = set.iter().copied().collect::<BitSet>().into_words();
+        let index = RankIndex::new(&words, u32::MAX);
+        for (n, bit) in set.iter().enumerate() {
+            prop_assert_eq!((index.select(&words, n), index.rank(&words, *bit)), (Some(*bit), n));
+        }
+        prop_assert_eq!(index.select(&words, set.len()), None);
+        let other: Vec<u64> = words.iter().map(|word| !word).collect();
+        for n in 0..set.len() {
+            let _ = (index.select(&other, n), index.select(&words[1..], n));
+        }
+    }
 }

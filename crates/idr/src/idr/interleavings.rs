@@ -107,7 +107,7 @@ fn a_reader_finds_what_is_there_while_the_tree_shrinks_around_it() {
             |idr| {
                 assert!(idr.remove(2).is_ok());
                 // The leaf of 2 goes now, and the root with it.
-                idr.lock().prune(2);
+                idr.lock(&pin_to_change()).prune(2);
             },
             |idr| {
                 let guard = pin();

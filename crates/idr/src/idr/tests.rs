@@ -96,7 +96,7 @@ fn a_reserved_id_is_taken_and_not_found_until_it_has_its_value() {
     assert_eq!(idr.alloc(5..=9, None), Ok(5));
     let guard = pin();
     assert_eq!((idr.find(5, &guard), idr.get(5), idr.get_next(0, &guard)), (None, None, None));
-    assert!(idr.lock().is_allocated(5));
+    assert!(idr.lock(&pin_to_change()).is_allocated(5));
     assert_eq!(idr.alloc(5..=5, None), Err(NoFreeId { first: 5, last: 5 }));
     assert_eq!(idr.replace(5, Arc::new('a')), Ok(None));
     assert_eq!(idr.find(5, &guard), Some(&'a'));
@@ -184,7 +184,7 @@ fn what_a_reader_found_outlives_its_removal() {
     let removed = idr.remove(1).expect("allocated").expect("a value");
     assert!(Arc::strong_count(&removed) > 1, "the reader has not finished");
     assert_eq!((idr.find(1, &guard), *found), (None, 1));
-    idr.lock().clear();
+    idr.lock(&pin_to_change()).clear();
     assert_eq!(*found, 1);
 }
 
@@ -196,7 +196,7 @@ fn values_are_dropped_when_their_readers_have_finished() {
         assert!(idr.alloc(0..=9, Some(value.clone())).is_ok());
     }
     assert!(idr.remove(1).is_ok());
-    idr.lock().clear();
+    idr.lock(&pin_to_change()).clear();
     assert_eq!(idr.alloc(0..=9, Some(value.clone())), Ok(0));
     drop(idr);
     // Other tests may hold it back for a moment.
@@ -262,7 +262,7 @@ fn an_emptied_map_keeps_one_leaf_at_most() {
     assert!(root.next_leaf(0, &guard).is_none());
     assert!(!root.is_taken(0, &guard));
     assert!(filled([300]).remove(300).is_ok());
-    idr.lock().clear();
+    idr.lock(&pin_to_change()).clear();
     assert!(idr.root.load(&guard).is_none());
     assert_eq!(idr.alloc(0..=0, None), Ok(0));
 }
@@ -316,5 +316,5 @@ fn a_value_may_use_the_map_as_it_is_dropped() {
 #[test]
 fn a_map_tells_little_of_itself() {
     let idr = filled([1]);
-    assert_eq!(format!("{:?}", idr.lock()), "LockedIdr { len: 1, cursor: 0, .. }");
+    assert_eq!(format!("{:?}", idr.lock(&pin_to_change())), "LockedIdr { len: 1, cursor: 0, .. }");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use idr::{Idr, NoFreeId, NotAllocated, pin};
+use idr::{Idr, NoFreeId, NotAllocated, pin, pin_to_change};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -17,6 +17,13 @@ enum Step {
     AllocCyclic {
         first: u32,
         ids: u32,
+    },
+    /// The same, and the value comes later, with others removed or the id itself meanwhile.
+    Reserve {
+        first: u32,
+        ids: u32,
+        is_cyclic: bool,
+        removed: u32,
     },
     Replace {
         id: u32,
@@ -52,6 +59,8 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (id(), 0..400u32, any::<bool>())
             .prop_map(|(first, ids, has_value)| Step::Alloc { first, ids, has_value }),
         6 => (id(), 0..400u32).prop_map(|(first, ids)| Step::AllocCyclic { first, ids }),
+        4 => (id(), 0..400u32, any::<bool>(), id())
+            .prop_map(|(first, ids, is_cyclic, removed)| Step::Reserve { first, ids, is_cyclic, removed }),
         2 => id().prop_map(|id| Step::Replace { id }),
         6 => id().prop_map(|id| Step::Remove { id }),
         1 => id().prop_map(|first| Step::RemoveFrom { first }),
@@ -107,6 +116,28 @@ proptest! {
                     let found = idr.alloc_cyclic(first..=last, Some(Arc::new(value)));
                     prop_assert_eq!(found, model.alloc_cyclic(first, last, value));
                 }
+                Step::Reserve { first, ids, is_cyclic, removed } => {
+                    let last = first.saturating_add(ids);
+                    let guard = pin_to_change();
+                    let mut locked = idr.lock(&guard);
+                    let (reserved, expected) = if is_cyclic {
+                        (locked.reserve_cyclic(first..=last), model.alloc_cyclic(first, last, value))
+                    } else {
+                        let free = model.lowest_free(first, last).ok_or(NoFreeId { first, last });
+                        model.values.extend(free.ok().map(|id| (id, Some(value))));
+                        (locked.reserve(first..=last), free)
+                    };
+                    prop_assert_eq!(reserved.as_ref().map(|it| it.id()), expected.as_ref().copied());
+                    let expected = model.values.remove(&removed).is_some();
+                    prop_assert_eq!(locked.remove(removed).is_ok(), expected);
+                    if let Ok(reserved) = reserved {
+                        let id = reserved.id();
+                        prop_assert_eq!(locked.find(id), None);
+                        let filled = locked.fill(&reserved, Arc::new(value));
+                        let expected = if id == removed { Err(NotAllocated { id }) } else { Ok(()) };
+                        prop_assert_eq!(filled, expected);
+                    }
+                }
                 Step::Replace { id } => {
                     let expected = model.values.get_mut(&id).ok_or(NotAllocated { id });
                     let expected = expected.map(|stored| stored.replace(value));
@@ -134,7 +165,7 @@ proptest! {
                     prop_assert_eq!(found, model.next(start));
                 }
                 Step::Clear => {
-                    idr.lock().clear();
+                    idr.lock(&pin_to_change()).clear();
                     model.values.clear();
                 }
             }
@@ -147,7 +178,7 @@ proptest! {
         prop_assert!(found.eq(expected));
         for (id, stored) in &model.values {
             prop_assert_eq!(idr.find(*id, &guard).copied(), *stored);
-            prop_assert!(idr.lock().is_allocated(*id));
+            prop_assert!(idr.lock(&pin_to_change()).is_allocated(*id));
         }
     }
 }
