@@ -244,6 +244,47 @@ fn a_recording_is_replayed_against_a_service() {
     assert!(outcome.stderr.contains("it has no such call of android.os.IServiceManager"));
 }
 
+#[test]
+fn a_replay_ends_when_a_service_does_not_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let [once, often] = ["once", "often"].map(path);
+    let record = ["trace", "record", "--manager", "--max-bytes", "4096", &once];
+    let list = ["--", PROGRAM, "service", "list", "--names"];
+    assert_eq!(finish(Command::new(PROGRAM).args([&record[..], &list].concat())).code(), 0);
+    // So many that their lines fill a pipe: the replay is under way for as long as nobody reads them.
+    let recorded = std::fs::read(&once).unwrap();
+    let (head, blocks) = recorded.split_at(12);
+    std::fs::write(&often, [head, &blocks.repeat(2000)].concat()).unwrap();
+    let script = format!(
+        "manager=$($0 ps | awk '/servicemanager/ {{ print $1 }}')
+         replay() {{ $0 trace replay {often} --against manager --method 6 --timeout 0.2 $@; }}
+         {{ replay --json; echo $?; }} | {{ read first; kill -STOP $manager; echo $first; cat; }}
+         replay; echo $?; kill -CONT $manager"
+    );
+    let outcome = finish(Command::new(PROGRAM).args([
+        "run",
+        "--manager",
+        "--",
+        "sh",
+        "-c",
+        &script,
+        PROGRAM,
+    ]));
+    let (json, status) = outcome.stdout.trim_end().rsplit_once("\n1\n").unwrap();
+    let lines = json_lines(json);
+    let ([.., overdue, summary], equal) = (&lines[..], of_kind(&lines, "equal").len()) else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!((&overdue["kind"], &overdue["code"]), (&"unanswered".into(), &6.into()));
+    assert!(equal > 0 && lines.len() == equal + 2, "{outcome:?}");
+    assert_eq!((&summary["equal"], &summary["unanswered"]), (&equal.into(), &1.into()));
+    assert_eq!(summary["not_made"], 2000 - equal - 1);
+    // Neither does the manager, whom it asks for the service.
+    assert_eq!(status, "1");
+    assert!(outcome.stderr.contains("TIMED_OUT"), "{outcome:?}");
+}
+
 /// Records four calls, and exports them.
 fn exported(dir: &std::path::Path, format: &str) -> String {
     let [recording, file] =
