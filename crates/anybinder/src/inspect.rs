@@ -157,8 +157,13 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Failure> {
 
 /// Writes to stdout. A reader that closes its end ends the program, and that is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes())
+}
+
+/// The same for what is no text.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         other => other.map_err(failed("writing to stdout")),
     }

@@ -200,6 +200,40 @@ fn a_recording_tells_what_the_trace_would() {
 }
 
 #[test]
+fn a_command_goes_on_when_its_trace_cannot_be_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("calls.abtrace");
+    // As a disk that is full after 4 KiB. The command may write what it likes.
+    let script = format!(
+        "trap '' XFSZ; ulimit -S -f 8
+         $0 trace record {} --here -- \\
+             sh -c 'ulimit -S -f unlimited; $0 demo-cast director 900 > /dev/null; echo done' $0",
+        file.display()
+    );
+    let outcome = finish(Command::new(PROGRAM).args(["run", "--", "sh", "-c", &script, PROGRAM]));
+    assert_eq!((outcome.code(), &*outcome.stdout), (1, "done\n"), "{outcome:?}");
+    assert!(outcome.stderr.contains("calls.abtrace: File too large"), "{outcome:?}");
+    assert!(outcome.stderr.contains("the command goes on"), "{outcome:?}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_of_an_export_is_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("calls.abtrace");
+    // More than a pipe holds.
+    let record =
+        ["trace", "record", file.to_str().unwrap(), "--", PROGRAM, "demo-cast", "director", "500"];
+    assert_eq!(finish(Command::new(PROGRAM).args(record)).code(), 0);
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut export = Command::new(PROGRAM);
+    export.args(["trace", "export", "--format", "csv"]).arg(&file).stdout(writer);
+    drop(reader);
+    let outcome =
+        export.stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!((outcome.status.code(), &*outcome.stderr), (Some(0), &b""[..]));
+}
+
+#[test]
 fn a_recording_is_replayed_against_a_service() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("IServiceManager.aidl"), MANAGER_SOURCE).unwrap();
