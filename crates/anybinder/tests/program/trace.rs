@@ -47,6 +47,30 @@ fn a_command_in_a_world_of_its_own_is_traced_to_its_end() {
 }
 
 #[test]
+fn clients_in_another_pid_namespace_have_the_numbers_that_the_driver_sees() {
+    for caller in Caller::all() {
+        // There they are 1 and 2.
+        let script = "unshare --user -r --pid --fork $0 demo-cast director 1 > /dev/null; exit 7";
+        let outcome = traced(*caller, &[], script);
+        let lines: Vec<_> = outcome
+            .stderr
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>())
+            .collect();
+        let opened = lines.iter().filter(|words| words[2..4] == ["opened", "by"]);
+        let pids: Vec<u32> = opened.map(|words| words[4].parse().unwrap()).collect();
+        let [client, server] = pids[..] else { panic!("{outcome:?}") };
+        assert!(client > 2 && server > 2, "{outcome:?}");
+        let told = lines.iter().filter(|words| ["call", "reply"].contains(&words[2]));
+        let told: Vec<_> = told.map(|words| words[2..words.len().min(11)].join(" ")).collect();
+        let call = format!("call {client}:{client} anybinder -> {server} anybinder code 1 9");
+        let reply =
+            format!("reply {server}:{server} anybinder -> {client}:{client} anybinder code 1 44");
+        assert_eq!(told, [&*call, &*reply, &*call, &*reply], "{outcome:?}");
+    }
+}
+
+#[test]
 fn filters_choose_and_a_count_counts() {
     let script = "$0 demo-cast director 100 > /dev/null; exit 7";
     let outcome = traced(Caller::all()[0], &["--count"], script);
