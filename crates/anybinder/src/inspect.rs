@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use binder_os::private_dev::BINDERFS_DIR;
 use binder_report::records;
+pub(crate) use binder_trace::printable;
 use procview::Membership;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -190,9 +191,4 @@ pub(crate) fn name_of(pid: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let name = printable(name.trim_end());
     if name.is_empty() { "-".into() } else { name }
-}
-
-/// A name without what would act on the terminal: any program may name processes and devices.
-pub(crate) fn printable(name: &str) -> String {
-    name.chars().filter(|char| !char.is_control()).collect()
 }
