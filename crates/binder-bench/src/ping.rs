@@ -26,7 +26,7 @@ use crate::error::BenchError;
 use crate::ping::binder::Completions;
 use crate::ping::caller::{Round, Timings};
 use crate::ping::files::MOST_FILES;
-use crate::ping::trace::TraceFollower;
+use crate::ping::trace::StreamFollower;
 use crate::report::BenchReport;
 use crate::service;
 use crate::session::DriverSession;
@@ -395,7 +395,7 @@ impl CallCargo {
 impl Peer {
     /// Has the client make the calls of a round.
     fn play(&mut self, round: Round) -> Result<Tally, BenchError> {
-        let _follower = self.traced.as_deref().map(TraceFollower::start).transpose()?;
+        let _follower = self.traced.as_deref().map(StreamFollower::start).transpose()?;
         let mut actor = self.server.borrow_mut();
         let server = actor.pid();
         let daemon = self.daemon.map(|daemon| daemon.pid);

@@ -17,12 +17,12 @@ use crate::logs;
 const READ_EVERY: Duration = Duration::from_millis(10);
 
 /// Follows until it is dropped.
-pub(super) struct TraceFollower {
+pub(super) struct StreamFollower {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl TraceFollower {
+impl StreamFollower {
     /// From here on, all that happens on the device is traced, with all on its binderfs.
     pub(super) fn start(device: &Path) -> Result<Self, BenchError> {
         let flags = OFlags::NONBLOCK.bits().cast_signed();
@@ -48,7 +48,7 @@ fn follow(mut file: File, ended: &Receiver<()>) {
     }
 }
 
-impl Drop for TraceFollower {
+impl Drop for StreamFollower {
     fn drop(&mut self) {
         drop(self.end.take());
         // A follower that has panicked has told so.
