@@ -8,7 +8,7 @@
 
 mod follower;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -94,7 +94,7 @@ impl Inbox {
 #[derive(Debug, Default)]
 struct Followers {
     by_id: HashMap<FollowerId, TraceFollower>,
-    names: HashMap<u32, String>,
+    names: BTreeMap<u32, String>,
     memory: WriterMemory,
 }
 

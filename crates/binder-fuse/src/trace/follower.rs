@@ -1,6 +1,6 @@
 //! One who follows a trace: what he may see, what waits for him, and his reads that wait.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use binder_os::FuseDevice;
 use binder_trace::TraceRecord;
@@ -45,7 +45,7 @@ pub(super) struct TraceFollower {
     sight: Sight,
     queue: TraceQueue,
     /// Processes of whose names he has heard.
-    introduced: HashSet<u32>,
+    introduced: BTreeSet<u32>,
     reads: StreamReads,
 }
 
@@ -61,7 +61,7 @@ impl TraceFollower {
         Self {
             sight,
             queue: TraceQueue::default(),
-            introduced: HashSet::new(),
+            introduced: BTreeSet::new(),
             reads: StreamReads::default(),
         }
     }
