@@ -75,6 +75,7 @@ try {
   await eventually("red is painted", async () => (await redPixels()) > 100);
   await page.keyboard.press("Escape");
   await page.locator("#details", { hasText: "Deadlock on binder" }).waitFor();
+  await page.locator("#news", { hasText: "Deadlock of 2 calls on binder" }).waitFor();
 
   if (pictures) {
     await page.locator("#hits .hit.bad").first().click();
@@ -102,6 +103,29 @@ try {
   await page.locator("#details h2", { hasText: /^Transaction \d+ on binder$/ }).waitFor();
   await page.keyboard.press("/");
   await page.keyboard.press("Escape");
+
+  console.error("page: the keyboard goes from process to process, and sees where it is");
+  const painted = () => page.evaluate(() => document.getElementById("graph").toDataURL());
+  const unmarked = await painted();
+  await inGraph(waiter).focus();
+  await eventually("a mark is painted", async () => (await painted()) !== unmarked);
+  await page.keyboard.press("Enter");
+  await page.locator("#details h2", { hasText: new RegExp(` ${waiter}$`) }).waitFor();
+
+  console.error("page: the keyboard finds a call on the time line");
+  await page.locator("#timeline").focus();
+  await ask("calls");
+  await eventually("a call is chosen", async () => {
+    await page.keyboard.press("ArrowUp");
+    return (await page.locator("#details").textContent()).includes("queued, served, returning");
+  });
+  await page.locator("#news", { hasText: " from " }).waitFor();
+
+  console.error("page: what is paused stays as it is");
+  await page.locator("#pause").click();
+  assert.equal(await page.locator("#status").textContent(), "paused");
+  await page.locator("#pause").click();
+  await page.locator("#status", { hasText: "processes" }).waitFor();
 
   console.error("page: dark and light");
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -7,6 +7,8 @@ import type { CallRecord, ProcessRecord, TracedCall } from "./records.ts";
 
 /** Rows of a table that are shown; how many more there are is told. */
 const ROWS_MAX = 100;
+/** A process may open a device many times. */
+const DEVICES_MAX = 10;
 
 type Cell = string | number | Node;
 
@@ -25,7 +27,7 @@ export class Details {
     const focused = document.activeElement;
     const path = focused instanceof HTMLElement && this.place.contains(focused) ? focused.dataset["link"] : undefined;
     this.place.replaceChildren(content);
-    if (path) [...this.place.querySelectorAll<HTMLElement>("[data-link]")].find((it) => it.dataset["link"] === path)?.focus();
+    if (path) [...this.place.querySelectorAll<HTMLElement>("[data-link]")].find((it) => it.dataset["link"] === path)?.focus({ preventScroll: true });
   }
 
   private content(selection: Selection | TracedCall | null): Node[] {
@@ -40,7 +42,7 @@ export class Details {
     const parts: Node[] = [element("h2", "", "What will not end by itself")];
     const found = this.model.look?.findings ?? [];
     if (found.length === 0) parts.push(element("p", "quiet", "Nothing is found to be stuck."));
-    for (const finding of found) {
+    for (const finding of found.slice(0, ROWS_MAX)) {
       if (finding.kind === "deadlock") {
         parts.push(element("h3", "bad", `Deadlock on ${finding.device}`), this.calls(finding.calls));
       } else if (finding.kind === "exhausted") {
@@ -62,11 +64,13 @@ export class Details {
     const parts: Node[] = [element("h2", process.isDeadlocked ? "bad" : "", `${process.name} ${pid}`)];
     if (process.isDeadlocked) parts.push(element("p", "bad", "It is in a deadlock."));
     if (process.isExhausted) parts.push(element("p", "warn", "None of its threads can take what waits."));
-    for (const record of process.devices) parts.push(...this.openDevice(record));
+    for (const record of process.devices.slice(0, DEVICES_MAX)) parts.push(...this.openDevice(record));
+    const others = process.devices.length - DEVICES_MAX;
+    if (others > 0) parts.push(element("p", "quiet", `It has ${others} more devices open.`));
     const calls = this.model.look?.calls.filter((call) => call.from_pid === pid || call.to_pid === pid) ?? [];
     parts.push(...this.section("Calls under way", calls.length, () => this.calls(calls)));
     const threads = this.model.threadsOf(pid);
-    const threadRows = () => threads.map(({ device, tid, looper, stack, queued }) => [tid, device, looperWords(looper), stack.join(" "), queued]);
+    const threadRows = () => threads.slice(0, ROWS_MAX).map(({ device, tid, looper, stack, queued }) => [tid, device, looperWords(looper), stack.join(" "), queued]);
     parts.push(...this.section("Threads", threads.length, () => table(["thread", "device", "state", "calls", "queued"], threadRows())));
     const nodes = this.model.nodesOf.get(pid) ?? [];
     const nodeRows = () => nodes.slice(0, ROWS_MAX).map((it) => [this.nodeLink(it.device, it.id), it.device, it.strong_references, it.holders.length, it.waiting_oneways]);

@@ -1,14 +1,12 @@
 // Elements, made of text that stays text.
 
-import { plain } from "./format.ts";
-
 type Content = string | number | Node;
 
 /** Makes an element of a class with some content. */
 export function element<K extends keyof HTMLElementTagNameMap>(tag: K, className: string, ...content: Content[]): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag);
   if (className) made.className = className;
-  made.append(...content.map((it) => (it instanceof Node ? it : plain(String(it)))));
+  made.append(...content.map((it) => (it instanceof Node ? it : String(it))));
   return made;
 }
 

@@ -1,11 +1,41 @@
 // Words for what is shown.
 
+/** Names of devices may have as many characters; of a longer text the beginning is shown. */
+const TEXT_MAX = 256;
+/** Blocks of scripts that are written from right to left. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
 /**
- * Text of others as it may be shown: what would act on the text around it, as controls and marks of direction do, is
- * told by its number. Markup needs no care here, for text is only ever made a text node.
+ * Text of others as it may be shown, anywhere. What would act on the text around it, as controls and marks of direction do, is
+ * told by its number; letters that run from right to left are kept from taking numbers beside them along (by U+2068 and
+ * U+2069); of marks on one letter, which grow over other lines, two are left. Markup needs no care here, for text is only ever
+ * made a text node.
  */
 export function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
+  if (text.length <= TEXT_MAX && /^[ -~]*$/.test(text)) return text;
+  const start = text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}...` : text;
+  const told = start
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
+    .replace(/(\p{M}{2})\p{M}+/gu, "$1");
+  return RIGHT_TO_LEFT.test(told) ? `\u2068${told}\u2069` : told;
+}
+
+/** Parses what the server sends; whatever text is in it may be shown. */
+export function parsePlain<T>(json: string): T {
+  const parsed: unknown = JSON.parse(json);
+  makePlain(parsed);
+  return parsed as T;
+}
+
+/** In place: a reviver of `JSON.parse` takes several times as long. */
+function makePlain(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  const parts = value as Record<string, unknown>;
+  for (const key in parts) {
+    const part = parts[key];
+    if (typeof part === "string") parts[key] = plain(part);
+    else makePlain(part);
+  }
 }
 
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB"];

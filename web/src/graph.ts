@@ -7,10 +7,9 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom";
 import { Painter } from "./canvas.ts";
 import { button } from "./dom.ts";
-import { duration, plain } from "./format.ts";
-import { Layout, nodeOffset, PROCESS_RADIUS, type Place } from "./layout.ts";
-import type { Model, Process, Selection } from "./model.ts";
-import type { CallRecord } from "./records.ts";
+import { duration } from "./format.ts";
+import { Layout, nodeOffset, nodeRange, PROCESS_RADIUS, type Box, type Place } from "./layout.ts";
+import type { CallBundle, Model, Process, Selection } from "./model.ts";
 import { colors, onThemeChange, type Colors } from "./theme.ts";
 
 /** Names are shown from this scale on. */
@@ -24,6 +23,9 @@ export class Graph {
   private transform = zoomIdentity;
   private colors: Colors = colors();
   private selection: Selection | null = null;
+  /** What is seen, and the process at which the keyboard is. */
+  private view: Box = { left: 0, top: 0, right: 0, bottom: 0 };
+  private focused: number | null = null;
   private isFitted = false;
   private readonly entries = new Map<number, HTMLButtonElement>();
 
@@ -62,11 +64,13 @@ export class Graph {
   show(selection: Selection | null, isToBeSeen: boolean): void {
     this.selection = selection;
     const point = isToBeSeen && selection ? this.pointOf(selection) : null;
-    if (point) {
-      const scale = Math.max(this.transform.k, 1);
-      select(this.canvas).call(this.behavior.scaleTo, scale).call(this.behavior.translateTo, point[0], point[1]);
-    }
+    if (point) this.moveTo(point);
     this.painter.request();
+  }
+
+  private moveTo([x, y]: [number, number]): void {
+    const scale = Math.max(this.transform.k, 1);
+    select(this.canvas).call(this.behavior.scaleTo, scale).call(this.behavior.translateTo, x, y);
   }
 
   /** Shows all of it. */
@@ -108,6 +112,8 @@ export class Graph {
   }
 
   private click(event: MouseEvent): void {
+    // Not on an entry of the list, which has chosen its process.
+    if (event.target !== this.canvas) return;
     const [x, y] = this.transform.invert([event.offsetX, event.offsetY]);
     const hit = this.layout.at(this.model, x, y);
     if (!hit) return this.choose(null);
@@ -128,26 +134,41 @@ export class Graph {
       let entry = this.entries.get(pid);
       if (!entry) {
         entry = button("", () => this.choose({ kind: "process", pid }));
+        entry.addEventListener("focus", () => this.focus(pid));
+        entry.addEventListener("blur", () => this.focus(null));
         entry.dataset["pid"] = String(pid);
         this.entries.set(pid, entry);
         this.canvas.append(entry);
       }
       const state = isDeadlocked ? ", in a deadlock" : isExhausted ? ", no thread left" : "";
-      const text = `${plain(name)} ${pid}${state}`;
+      const text = `${name} ${pid}${state}`;
       if (entry.textContent !== text) entry.textContent = text;
       entry.dataset["state"] = isDeadlocked ? "deadlock" : isExhausted ? "exhausted" : "";
     }
   }
 
+  /** Marks where the keyboard is, which nobody would see else. */
+  private focus(pid: number | null): void {
+    this.focused = pid;
+    const place = pid === null ? undefined : this.layout.places.get(pid);
+    if (place && !this.isInView(place)) this.moveTo([place.x, place.y]);
+    this.painter.request();
+  }
+
   private paint(): void {
     const { context } = this.painter;
     const { x, y, k } = this.transform;
+    const [left, top] = this.transform.invert([0, 0]);
+    const [right, bottom] = this.transform.invert([this.painter.width, this.painter.height]);
+    this.view = { left, top, right, bottom };
     context.translate(x, y);
     context.scale(k, k);
     this.paintAcquaintances(context);
     this.paintNodes(context);
     this.paintHandlesOfSelection(context);
-    for (const call of this.model.look?.calls ?? []) this.paintCall(context, call);
+    const { selection } = this;
+    const selected = selection?.kind === "call" ? this.model.bundleOf(selection.device, selection.id) : undefined;
+    for (const bundle of this.model.bundles.values()) this.paintCalls(context, bundle, bundle === selected);
     for (const process of this.model.processes.values()) {
       const place = this.layout.places.get(process.pid);
       if (place && this.isInView(place)) this.paintProcess(context, process, place);
@@ -155,20 +176,25 @@ export class Graph {
   }
 
   private isInView({ x, y, radius }: Place): boolean {
-    const [left, top] = this.transform.invert([0, 0]);
-    const [right, bottom] = this.transform.invert([this.painter.width, this.painter.height]);
+    const { left, top, right, bottom } = this.view;
     return x + radius > left && x - radius < right && y + radius + 30 > top && y - radius < bottom;
+  }
+
+  /** Whether a line within the hull of these points may be seen. */
+  private isLineInView(...points: { x: number; y: number }[]): boolean {
+    const { left, top, right, bottom } = this.view;
+    const isBeside = points.every(({ x }) => x < left) || points.every(({ x }) => x > right);
+    return !isBeside && !points.every(({ y }) => y < top) && !points.every(({ y }) => y > bottom);
   }
 
   private paintAcquaintances(context: CanvasRenderingContext2D): void {
     context.strokeStyle = this.colors.edge;
     context.lineWidth = 1 / this.transform.k;
     context.beginPath();
-    for (const { from, to } of this.model.acquaintances) {
-      const [a, b] = [this.layout.places.get(from), this.layout.places.get(to)];
-      if (!a || !b) continue;
-      context.moveTo(a.x, a.y);
-      context.lineTo(b.x, b.y);
+    for (const { source, target } of this.layout.links) {
+      if (!this.isLineInView(source, target)) continue;
+      context.moveTo(source.x, source.y);
+      context.lineTo(target.x, target.y);
     }
     context.stroke();
   }
@@ -179,8 +205,12 @@ export class Graph {
       const place = this.layout.places.get(pid);
       if (!place || !this.isInView(place)) continue;
       context.fillStyle = pid === 0 ? this.colors.faint : this.colors.node;
-      for (let index = 0; index < nodes.length; index += 1) {
+      const { left, top, right, bottom } = this.view;
+      const view = { left: left - place.x - size, top: top - place.y - size, right: right - place.x + size, bottom: bottom - place.y + size };
+      const [first, end] = nodeRange(view, nodes.length);
+      for (let index = first; index < end; index += 1) {
         const [dx, dy] = nodeOffset(index);
+        if (dx < view.left || dx > view.right || dy < view.top || dy > view.bottom) continue;
         const isWaiting = nodes[index]!.waiting_oneways > 0;
         if (isWaiting) context.fillStyle = this.colors.waiting;
         context.fillRect(place.x + dx - size / 2, place.y + dy - size / 2, size, size);
@@ -225,20 +255,18 @@ export class Graph {
   }
 
   /** An arrow from who waits to whom that is for; dashed if nobody waits. */
-  private paintCall(context: CanvasRenderingContext2D, call: CallRecord): void {
-    const [from, to] = [this.layout.places.get(call.from_pid), this.layout.places.get(call.to_pid)];
-    if (!from || !to || call.kind === "reply") return;
-    const isDeadlocked = this.model.isDeadlocked(call);
-    const color = isDeadlocked ? this.colors.bad : this.colors.call;
-    const { selection } = this;
-    const isSelected = selection?.kind === "call" && selection.id === call.id && selection.device === call.device;
-    context.strokeStyle = context.fillStyle = isSelected ? this.colors.accent : color;
-    context.lineWidth = (isDeadlocked || isSelected ? 3 : 1.6) / Math.min(1, Math.max(this.transform.k, 0.4));
-    context.setLineDash(call.kind === "oneway" ? [5, 4] : []);
+  private paintCalls(context: CanvasRenderingContext2D, bundle: CallBundle, isSelected: boolean): void {
+    const { isDeadlocked, isOneway, calls, elapsedMs } = bundle;
+    const [from, to] = [this.layout.places.get(bundle.from), this.layout.places.get(bundle.to)];
+    if (!from || !to) return;
     const angle = Math.atan2(to.y - from.y, to.x - from.x);
     // Bent, so that calls to and fro are two lines.
     const bend = Math.min(40, Math.hypot(to.x - from.x, to.y - from.y) / 5);
     const middle = [(from.x + to.x) / 2 - Math.sin(angle) * bend, (from.y + to.y) / 2 + Math.cos(angle) * bend] as const;
+    if (!this.isLineInView(from, to, { x: middle[0], y: middle[1] })) return;
+    context.strokeStyle = context.fillStyle = isSelected ? this.colors.accent : isDeadlocked ? this.colors.bad : this.colors.call;
+    context.lineWidth = (isDeadlocked || isSelected ? 3 : 1.6) / Math.min(1, Math.max(this.transform.k, 0.4));
+    context.setLineDash(isOneway ? [5, 4] : []);
     const arrival = Math.atan2(to.y - middle[1], to.x - middle[0]);
     const edge = PROCESS_RADIUS + 4;
     const end = [to.x - Math.cos(arrival) * edge, to.y - Math.sin(arrival) * edge] as const;
@@ -251,10 +279,10 @@ export class Graph {
     context.moveTo(...end);
     for (const side of [-0.4, 0.4]) context.lineTo(end[0] - 10 * Math.cos(arrival + side), end[1] - 10 * Math.sin(arrival + side));
     context.fill();
-    if (this.transform.k > 0.7 && call.elapsed_ms >= 100) {
+    if (this.transform.k > 0.7 && (elapsedMs >= 100 || calls > 1)) {
       context.font = "10px system-ui, sans-serif";
       context.textAlign = "center";
-      context.fillText(duration(call.elapsed_ms * 1e6), ...middle);
+      context.fillText(duration(elapsedMs * 1e6) + (calls > 1 ? ` (${calls})` : ""), ...middle);
     }
   }
 
@@ -276,6 +304,13 @@ export class Graph {
       context.fillStyle = process.bufferUse > 0.8 ? bad : busy;
       context.fill();
     }
+    if (process.pid === this.focused) {
+      context.beginPath();
+      context.arc(x, y, PROCESS_RADIUS + 8, 0, 2 * Math.PI);
+      context.lineWidth = 2 / Math.min(1, this.transform.k);
+      context.strokeStyle = this.colors.accent;
+      context.stroke();
+    }
     if (this.transform.k < LABEL_SCALE && !isBad) return;
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "center";
@@ -283,7 +318,7 @@ export class Graph {
       context.fillStyle = waiting;
       context.fillText(`+${process.queued}`, x + PROCESS_RADIUS + 9, y - PROCESS_RADIUS + 5);
     }
-    const label = `${plain(process.name)} ${process.pid}`;
+    const label = `${process.name} ${process.pid}`;
     context.lineWidth = 3;
     context.strokeStyle = ground;
     context.strokeText(label, x, y + PROCESS_RADIUS + 12);

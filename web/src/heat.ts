@@ -10,6 +10,8 @@ import { colors, onThemeChange } from "./theme.ts";
 /** Looks that are kept, and interfaces that are shown. */
 const LOOKS_MAX = 90;
 const STRIPS_MAX = 12;
+/** Interfaces that are remembered: clients may make up new ones all the time. */
+const STRIPS_KEPT = 100;
 
 /** The longest latency of a class, in nanoseconds. */
 export function classEnd(index: number): number {
@@ -67,6 +69,8 @@ export class HeatMap {
     const known = this.strips.get(name);
     if (known) return known;
     const canvas = element("canvas", "strip");
+    // It says no more than the words, to those who do not see it.
+    canvas.setAttribute("aria-hidden", "true");
     const words = element("span", "figures");
     const row = element("div", "heat-row", element("div", "heat-name", element("span", "interface", name), words), canvas);
     row.dataset["interface"] = name;
@@ -77,15 +81,16 @@ export class HeatMap {
 
   /** Shows those with the most calls. */
   private arrange(): void {
-    const weighed = [...this.strips.values()].map((strip) => {
+    const weighed = [...this.strips].map(([name, strip]) => {
       const counts = sum([...strip.history.values()]);
       const calls = counts.reduce((total, count) => total + count, 0);
       const errors = [...strip.history.values()].reduce((total, row) => total + row.errors, 0);
       const bad = errors > 0 ? `, ${errors} failed` : "";
       strip.words.textContent = `${calls} calls${bad}, half < ${duration(percentile(counts, 50))}, 99 % < ${duration(percentile(counts, 99))}`;
-      return { strip, calls };
+      return { name, strip, calls };
     });
     weighed.sort((a, b) => b.calls - a.calls);
+    for (const { name } of weighed.slice(STRIPS_KEPT)) this.strips.delete(name);
     const shown = weighed.slice(0, STRIPS_MAX).map(({ strip }) => strip.row);
     if (shown.some((row, index) => this.place.children[index] !== row) || this.place.children.length !== shown.length) {
       this.place.replaceChildren(...shown);

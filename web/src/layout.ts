@@ -23,15 +23,41 @@ export function clusterRadius(nodes: number): number {
   return PROCESS_RADIUS + (nodes === 0 ? 6 : NODE_GAP + NODE_SPACING * Math.sqrt(nodes));
 }
 
+/** So many more objects would fit into the circle where there are none. */
+const INNER_NODES = ((PROCESS_RADIUS + NODE_GAP) / NODE_SPACING) ** 2 - 0.5;
+
+const offsets: [x: number, y: number][] = [];
+
 /** Where the object at an index lies, seen from the middle of its owner: as the seeds of a sunflower, without gaps. */
 export function nodeOffset(index: number): [x: number, y: number] {
-  const inner = (PROCESS_RADIUS + NODE_GAP) / NODE_SPACING;
-  const distance = NODE_SPACING * Math.sqrt(index + 0.5 + inner * inner);
-  return [distance * Math.cos(index * GOLDEN_ANGLE), distance * Math.sin(index * GOLDEN_ANGLE)];
+  for (let next = offsets.length; next <= index; next += 1) {
+    const distance = NODE_SPACING * Math.sqrt(next + 1 + INNER_NODES);
+    offsets.push([distance * Math.cos(next * GOLDEN_ANGLE), distance * Math.sin(next * GOLDEN_ANGLE)]);
+  }
+  return offsets[index]!;
+}
+
+/** A part of the plane. */
+export interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** The first of the objects of a process that may lie in a box, and the first behind these that cannot; seen from its middle. */
+export function nodeRange({ left, top, right, bottom }: Box, count: number): [first: number, end: number] {
+  const nearest = Math.hypot(Math.max(left, 0, -right), Math.max(top, 0, -bottom));
+  const farthest = Math.hypot(Math.max(-left, right), Math.max(-top, bottom));
+  const within = (distance: number): number => (distance / NODE_SPACING) ** 2 - 1 - INNER_NODES;
+  const at = (index: number): number => Math.min(count, Math.max(0, index));
+  return [at(Math.floor(within(nearest))), at(Math.ceil(within(farthest)) + 1)];
 }
 
 export class Layout {
   places = new Map<number, Place>();
+  /** Between those who know each other. */
+  links: { source: Place; target: Place }[] = [];
   private readonly simulation: Simulation<Place, { source: Place; target: Place }>;
   private shape = "";
 
@@ -57,19 +83,19 @@ export class Layout {
       places.set(pid, place);
     }
     this.places = places;
-    const links = model.acquaintances.flatMap(({ from, to }) => {
+    this.links = model.acquaintances.flatMap(({ from, to }) => {
       const [source, target] = [places.get(from), places.get(to)];
       return source && target ? [{ source, target }] : [];
     });
     // Objects that come and go one by one move nothing to speak of.
     const sizes = [...places.values()].map((it) => Math.round(it.radius / 8));
-    const shape = `${pids.join()} ${sizes.join()} ${links.length}`;
+    const shape = `${pids.join()} ${sizes.join()} ${this.links.length}`;
     if (shape === this.shape) return;
     const isFirst = this.shape === "";
     this.shape = shape;
     this.simulation.nodes([...places.values()]);
     const distance = (link: { source: Place; target: Place }): number => link.source.radius + link.target.radius + 50;
-    this.simulation.force("link", forceLink<Place, { source: Place; target: Place }>(links).distance(distance).strength(0.12));
+    this.simulation.force("link", forceLink<Place, { source: Place; target: Place }>(this.links).distance(distance).strength(0.12));
     if (isFirst || matchMedia("(prefers-reduced-motion: reduce)").matches) {
       this.simulation.alpha(1).tick(isFirst ? 160 : 60);
     }

@@ -21,12 +21,24 @@ export interface Acquaintance {
   handles: number;
 }
 
+/** Calls under way from one process to another, which are drawn as one. */
+export interface CallBundle {
+  from: number;
+  to: number;
+  isOneway: boolean;
+  isDeadlocked: boolean;
+  calls: number;
+  /** Of the oldest. */
+  elapsedMs: number;
+}
+
 /** What can be looked at more closely. */
 export type Selection =
   | { kind: "process"; pid: number }
   | { kind: "node"; device: string; id: number }
   | { kind: "call"; device: string; id: number };
 
+const bundleKey = (call: CallRecord): string => `${call.from_pid} ${call.to_pid} ${call.kind}`;
 const nodeKey = (device: string, id: number): string => `${id} ${device}`;
 
 export class Model {
@@ -39,6 +51,7 @@ export class Model {
   /** The handles of each process. */
   handlesByPid = new Map<number, ReferenceRecord[]>();
   acquaintances: Acquaintance[] = [];
+  bundles = new Map<string, CallBundle>();
   /** Calls that wait for each other. */
   deadlocked = new Set<string>();
 
@@ -76,6 +89,24 @@ export class Model {
     this.deadlocked.clear();
     for (const finding of look.findings) this.mark(finding, processes);
     this.processes = processes;
+    this.bundle(look.calls);
+  }
+
+  private bundle(calls: CallRecord[]): void {
+    this.bundles = new Map();
+    for (const call of calls) {
+      if (call.kind === "reply") continue;
+      const key = bundleKey(call);
+      let known = this.bundles.get(key);
+      if (!known) {
+        const isOneway = call.kind === "oneway";
+        known = { from: call.from_pid, to: call.to_pid, isOneway, isDeadlocked: false, calls: 0, elapsedMs: 0 };
+        this.bundles.set(key, known);
+      }
+      known.calls += 1;
+      known.elapsedMs = Math.max(known.elapsedMs, call.elapsed_ms);
+      known.isDeadlocked ||= this.isDeadlocked(call);
+    }
   }
 
   private mark(finding: Finding, processes: Map<number, Process>): void {
@@ -122,6 +153,12 @@ export class Model {
 
   node(device: string, id: number): NodeRecord | undefined {
     return this.nodes.get(nodeKey(device, id));
+  }
+
+  /** What a call is drawn with. */
+  bundleOf(device: string, id: number): CallBundle | undefined {
+    const call = this.call(device, id);
+    return call && this.bundles.get(bundleKey(call));
   }
 
   isDeadlocked(call: CallRecord): boolean {

@@ -12,6 +12,7 @@ export interface Hit {
 
 /** More are not shown: who looks for something types another letter. */
 const HITS_MAX = 60;
+const PROCESSES_MAX = 1000;
 
 /** Finds all words, each in some part of what is looked at: names, numbers, devices, interfaces. */
 export function search(model: Model, query: string): Hit[] {
@@ -24,7 +25,8 @@ export function search(model: Model, query: string): Hit[] {
   const processes = [...model.processes.values()].sort((a, b) => Number(b.isDeadlocked) - Number(a.isDeadlocked) || a.pid - b.pid);
   for (const { pid, name, devices, isDeadlocked, isExhausted } of processes) {
     const state = isDeadlocked ? "deadlock" : isExhausted ? "no thread left" : "";
-    const where = devices.map((it) => it.device).join(", ");
+    if (hits.length >= PROCESSES_MAX) break;
+    const where = [...new Set(devices.map((it) => it.device))].join(", ");
     if (fits("process", name, pid, where, state)) {
       const note = state ? `${where}: ${state}` : where;
       hits.push({ selection: { kind: "process", pid }, title: `${name} ${pid}`, note });

@@ -1,7 +1,7 @@
 // Calls of the last seconds, on a line for each process that has received some.
 
 import { Painter } from "./canvas.ts";
-import { callName, duration, plain } from "./format.ts";
+import { callName, duration } from "./format.ts";
 import type { Look, TracedCall } from "./records.ts";
 import { colors, onThemeChange } from "./theme.ts";
 
@@ -26,7 +26,7 @@ export function bar(call: TracedCall, base: number): Bar {
   return { call, start, end: start + (call.total_ns ?? 0) };
 }
 
-/** The lanes of receivers, those with the latest calls first. */
+/** The lanes of receivers, those with the most calls first. */
 export function lanes(bars: Bar[], start: number, end: number): Map<number, Bar[]> {
   const found = new Map<number, Bar[]>();
   for (const it of bars) {
@@ -69,7 +69,7 @@ export class Timeline {
     for (const call of look.trace.ended) this.bars.push(bar(call, this.base));
     this.bars = this.bars.filter((it) => it.end > this.now - KEPT_NS).slice(-CALLS_MAX);
     const { omitted, dropped, failure } = look.trace;
-    const parts = [failure ? `calls are not traced: ${plain(failure)}` : `${duration(this.span)} shown`];
+    const parts = [failure ? `calls are not traced: ${failure}` : `${duration(this.span)} shown`];
     if (omitted > 0) parts.push(`${omitted} shorter calls of the last look are not drawn`);
     if (dropped > 0) parts.push(`${dropped} records were dropped`);
     this.status.textContent = parts.join("; ");
@@ -114,6 +114,8 @@ export class Timeline {
     const acts: Record<string, () => void> = {
       ArrowLeft: () => this.moveBy(-0.2),
       ArrowRight: () => this.moveBy(0.2),
+      ArrowUp: () => this.step(-1),
+      ArrowDown: () => this.step(1),
       End: () => this.moveBy(Infinity),
       "+": () => this.zoomBy(0.8),
       "-": () => this.zoomBy(1.25),
@@ -134,7 +136,19 @@ export class Timeline {
     const hits = lane?.bars.filter((it) => it.start - reach <= time && time <= it.end + reach) ?? [];
     // What is within another is on top of it.
     hits.sort((a, b) => a.end - a.start - (b.end - b.start));
-    this.selected = hits[0]?.call ?? null;
+    this.select(hits[0]);
+  }
+
+  /** Chooses the next of the calls that are shown, by when they began, or the one before. */
+  private step(by: 1 | -1): void {
+    const bars = this.shown.flatMap((lane) => lane.bars).sort((a, b) => a.start - b.start);
+    const at = bars.findIndex((it) => it.call === this.selected);
+    const next = at < 0 ? bars.at(-1) : bars[at + by];
+    if (next) this.select(next);
+  }
+
+  private select(bar: Bar | undefined): void {
+    this.selected = bar?.call ?? null;
     if (this.selected) this.choose(this.selected);
     this.painter.request();
   }
@@ -156,7 +170,7 @@ export class Timeline {
       context.fillStyle = text;
       context.textAlign = "left";
       const name = bars[0]?.call.to_name ?? "nobody";
-      context.fillText(`${plain(name)} ${pid}`, 4, top + 14, NAMES_WIDTH - 8);
+      context.fillText(`${name} ${pid}`, 4, top + 14, NAMES_WIDTH - 8);
       context.save();
       context.beginPath();
       context.rect(NAMES_WIDTH, top, width, LANE_HEIGHT);
@@ -172,7 +186,7 @@ export class Timeline {
         if ((it.end - served) * perNs > 60) {
           context.globalAlpha = 1;
           context.fillStyle = text;
-          context.fillText(plain(callName(it.call)), x(served) + 3, top + 14, (it.end - served) * perNs - 6);
+          context.fillText(callName(it.call), x(served) + 3, top + 14, (it.end - served) * perNs - 6);
         }
       }
       context.restore();

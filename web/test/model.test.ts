@@ -43,6 +43,21 @@ test("a deadlock marks its calls and processes, and no others", () => {
   assert.equal(model.processes.size, 1);
 });
 
+test("calls from one process to another are one arrow", () => {
+  const model = new Model();
+  const many = Array.from({ length: 5000 }, (_, index) => ({ ...call(index + 3, 10, 20), elapsed_ms: index }));
+  model.takeLook(look([process(10, "a"), process(20, "b")], [...many, call(1, 20, 10), { ...call(2, 10, 20), kind: "oneway" }]));
+  const bundle = model.bundleOf("binder", 4)!;
+  assert.deepEqual([model.bundles.size, bundle.calls, bundle.elapsedMs, bundle.isOneway], [3, 5000, 4999, false]);
+  assert.equal(model.bundleOf("binder", 99_999), undefined);
+});
+
+test("a device that is opened often is named once", () => {
+  const model = new Model();
+  model.takeLook(look(Array.from({ length: 5000 }, () => process(10, "a"))));
+  assert.deepEqual(search(model, "").map((hit) => hit.note), ["binder"]);
+});
+
 test("a process with several devices is one", () => {
   const model = new Model();
   model.takeLook(look([process(10, "a"), { ...process(10, "a"), device: "hwbinder", buffer_bytes: 90 }]));

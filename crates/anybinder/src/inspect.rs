@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use binder_os::private_dev::BINDERFS_DIR;
 use binder_report::records;
+pub(crate) use binder_trace::printable;
 use procview::Membership;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -157,8 +158,13 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Failure> {
 
 /// Writes to stdout. A reader that closes its end ends the program, and that is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes())
+}
+
+/// The same for what is no text.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         other => other.map_err(failed("writing to stdout")),
     }
@@ -185,9 +191,4 @@ pub(crate) fn name_of(pid: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let name = printable(name.trim_end());
     if name.is_empty() { "-".into() } else { name }
-}
-
-/// A name without what would act on the terminal: any program may name processes and devices.
-pub(crate) fn printable(name: &str) -> String {
-    name.chars().filter(|char| !char.is_control()).collect()
 }

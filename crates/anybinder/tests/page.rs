@@ -173,7 +173,7 @@ fn show_a_scenario() {
     let client_at_server = introduce(&manager, &client, (0x30, 0x40), &server);
     let client_at_waiter = introduce(&manager, &client, (0x50, 0x60), &waiter);
     let guest = Guest::invite();
-    let traffic = env::var_os(PICTURES_VARIABLE).map(|_| Traffic::make());
+    let traffic = env::var_os(PICTURES_VARIABLE).map(|_| Traffic::make(300));
     let page = Page::serve();
     let pid = |party: &Party<'_>| party.pid().to_string();
     let pids = [&manager, &client, &server, &waiter].map(pid);
@@ -189,6 +189,7 @@ fn show_a_scenario() {
                 client.park_with(commands().call(server_at_client, Message::new(1)));
                 server.park_with(commands().call(client_at_server, Message::new(2)));
             }
+            "calls" => assert!(Traffic::make(1).0.wait().unwrap().success()),
             "kill" => server.kill(),
             other => panic!("the browser's script wants {other}"),
         }
@@ -203,10 +204,11 @@ fn show_a_scenario() {
 struct Traffic(Child);
 
 impl Traffic {
-    fn make() -> Self {
+    fn make(seconds: u32) -> Self {
         let mut command = Command::new(PROGRAM);
-        command.args(["bench", "soak", "--device", "/dev/vndbinder", "--seconds", "300"]);
-        command.args(["--clients", "4", "--kills-per-s", "0"]).stdout(Stdio::null());
+        command.args(["bench", "soak", "--device", "/dev/vndbinder", "--clients", "4"]);
+        command.args(["--kills-per-s", "0", "--seconds", &seconds.to_string()]);
+        command.stdout(Stdio::null());
         Self(command.spawn().unwrap())
     }
 }

@@ -66,7 +66,10 @@ impl Bench {
     /// Whether it reads the driver's logs. The others are not to pay for them.
     #[must_use]
     pub fn reads_logs(&self) -> bool {
-        matches!(self, Self::Soak(_) | Self::SerialFraction(_))
+        match self {
+            Self::Ping(options) => options.reads_logs(),
+            _ => matches!(self, Self::Soak(_) | Self::SerialFraction(_)),
+        }
     }
 
     /// Measures, and writes the results to `out`.

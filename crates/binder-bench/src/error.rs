@@ -49,6 +49,14 @@ pub enum BenchError {
     /// The driver of the device keeps no logs, or none that may be read.
     #[error("the driver keeps no logs that may be read; try without `--floods logs`")]
     NoLogs,
+    /// The trace of the device cannot be followed.
+    #[error("following the trace of {}: {source}", .device.display())]
+    Trace {
+        /// The device.
+        device: PathBuf,
+        /// What was answered to the opening of it.
+        source: io::Error,
+    },
     /// A message does not fit into the memory shared for it.
     #[error(transparent)]
     TooLong(#[from] OutOfBounds),

@@ -9,6 +9,7 @@ pub(crate) mod files;
 mod futex;
 mod library;
 mod stream;
+mod trace;
 
 use std::cell::RefCell;
 use std::fs;
@@ -25,6 +26,7 @@ use crate::error::BenchError;
 use crate::ping::binder::Completions;
 use crate::ping::caller::{Round, Timings};
 use crate::ping::files::MOST_FILES;
+use crate::ping::trace::StreamFollower;
 use crate::report::BenchReport;
 use crate::service;
 use crate::session::DriverSession;
@@ -39,6 +41,7 @@ use crate::target::BenchTarget;
 #[command(after_help = "\
 Examples:
   anybinder run -- anybinder bench ping
+  anybinder bench ping --trace --sizes 64
   anybinder bench ping --device /dev/binderfs/binder --daemon-pid 1234 --sizes 64,4096")]
 pub struct PingOptions {
     #[command(flatten)]
@@ -67,6 +70,10 @@ pub struct PingOptions {
     #[arg(long)]
     libbinder: bool,
 
+    /// Measure also calls that are traced, as `anybinder trace` has them traced
+    #[arg(long)]
+    trace: bool,
+
     /// Measure these peers alone
     #[arg(long, value_enum, value_name = "PEERS", value_delimiter = ',')]
     only: Vec<What>,
@@ -78,6 +85,13 @@ pub struct PingOptions {
     /// The kernel's own binder, to measure beside [default: /dev/binder, if it is one]
     #[arg(long, value_name = "PATH")]
     kernel_device: Option<PathBuf>,
+}
+
+impl PingOptions {
+    /// Whether it reads the driver's logs.
+    pub(crate) fn reads_logs(&self) -> bool {
+        self.trace
+    }
 }
 
 /// The longest message; two thirds of what a socket holds, and half a receive buffer.
@@ -95,6 +109,10 @@ enum What {
     Ring,
     /// The same with a server as that of `Deferred`.
     DeferredRing,
+    /// As `Binder`, while a trace of the device is followed.
+    Traced,
+    /// As `DeferredRing`, traced.
+    TracedRing,
     /// The client library, whose server defers completions too.
     Library,
     /// The device of the kernel's driver.
@@ -114,6 +132,8 @@ struct Peer {
     server: Rc<RefCell<Actor>>,
     /// The process in the middle, if there is one.
     daemon: Option<Daemon>,
+    /// The device whose trace is followed during its rounds.
+    traced: Option<PathBuf>,
 }
 
 /// What the calls of a peer can bring.
@@ -147,7 +167,7 @@ struct Row {
     daemon_cpu_ns: Option<u64>,
     times_futex: Option<f64>,
     times_unix: Option<f64>,
-    /// A call with files, or through the library, set against the same without.
+    /// A call with files, through the library, or traced, set against the same without.
     times_without: Option<f64>,
 }
 
@@ -178,8 +198,8 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
         "x unix",
         "x without",
     ];
-    // The last is about files and the library.
-    let has_without = !options.descriptors.is_empty() || options.libbinder;
+    // The last is about files, the library, and traces.
+    let has_without = !options.descriptors.is_empty() || options.libbinder || options.trace;
     let columns = if has_without { heads.len() } else { heads.len() - 1 };
     let mut table = TextTable::new(heads.into_iter().take(columns));
     for &bytes in &options.sizes {
@@ -236,25 +256,30 @@ fn assemble(
     let server = shared(service::start_with(device, core, plain)?);
     if is_of_kernel(device) {
         let client = binder::start(device, core, None, plain)?;
-        peers.push(Peer { what: What::Kernel, carries: CallCargo::Both, client, server, daemon });
+        let (what, carries) = (What::Kernel, CallCargo::Both);
+        peers.push(Peer { what, carries, client, server, daemon, traced: None });
     } else {
         let carries = CallCargo::Both;
-        for (what, completions) in
-            [(What::Binder, Completions::Own), (What::Deferred, Completions::Deferred)]
-        {
+        let mut kinds =
+            vec![(What::Binder, Completions::Own), (What::Deferred, Completions::Deferred)];
+        kinds.extend(options.trace.then_some((What::Traced, Completions::Own)));
+        for (what, completions) in kinds {
             let client = binder::start(device, core, Some(completions), plain)?;
-            peers.push(Peer { what, carries, client, server: server.clone(), daemon });
+            let traced = what.is_traced().then(|| device.to_owned());
+            peers.push(Peer { what, carries, client, server: server.clone(), daemon, traced });
         }
         // Handle 0 of a device is one server's.
         let device = device.with_file_name("vndbinder");
         if device.exists() {
             let open = DriverSession::open;
             let server = shared(service::start_with(&device, core, open)?);
-            let kinds =
-                [(What::Ring, Completions::Own), (What::DeferredRing, Completions::Deferred)];
+            let mut kinds =
+                vec![(What::Ring, Completions::Own), (What::DeferredRing, Completions::Deferred)];
+            kinds.extend(options.trace.then_some((What::TracedRing, Completions::Deferred)));
             for (what, completions) in kinds {
                 let client = binder::start(&device, core, Some(completions), open)?;
-                peers.push(Peer { what, carries, client, server: server.clone(), daemon });
+                let traced = what.is_traced().then(|| device.clone());
+                peers.push(Peer { what, carries, client, server: server.clone(), daemon, traced });
             }
         } else {
             report
@@ -264,15 +289,16 @@ fn assemble(
     if options.libbinder {
         let (client, server) = library::start(&device.with_file_name("hwbinder"), core)?;
         let (what, carries) = (What::Library, CallCargo::Bytes);
-        peers.push(Peer { what, carries, client, server: shared(server), daemon });
+        peers.push(Peer { what, carries, client, server: shared(server), daemon, traced: None });
     }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
         let started = service::start_with(&kernel, core, plain)
             .and_then(|server| Ok((binder::start(&kernel, core, None, plain)?, server)));
         match started {
             Ok((client, server)) => {
-                let (server, carries) = (shared(server), CallCargo::Both);
-                peers.push(Peer { what: What::Kernel, carries, client, server, daemon: None });
+                let (what, server, carries) = (What::Kernel, shared(server), CallCargo::Both);
+                let (daemon, traced) = (None, None);
+                peers.push(Peer { what, carries, client, server, daemon, traced });
             }
             // The user did not ask for it.
             Err(error) if options.kernel_device.is_none() => {
@@ -284,11 +310,18 @@ fn assemble(
     let room_bytes = options.sizes.iter().max().copied().unwrap_or(0);
     let (client, server) = futex::start(room_bytes as usize, core)?;
     let (what, carries) = (What::Futex, CallCargo::Bytes);
-    peers.push(Peer { what, carries, client, server: shared(server), daemon: None });
+    peers.push(Peer { what, carries, client, server: shared(server), daemon: None, traced: None });
     for carries in [CallCargo::Bytes, CallCargo::Files] {
         let (client, server) = stream::start(core, carries == CallCargo::Files)?;
         let what = What::Unix;
-        peers.push(Peer { what, carries, client, server: shared(server), daemon: None });
+        peers.push(Peer {
+            what,
+            carries,
+            client,
+            server: shared(server),
+            daemon: None,
+            traced: None,
+        });
     }
     Ok(peers)
 }
@@ -324,6 +357,8 @@ impl What {
             Self::Deferred => "deferred",
             Self::Ring => "ring",
             Self::DeferredRing => "deferred ring",
+            Self::Traced => "traced",
+            Self::TracedRing => "traced ring",
             Self::Library => "libbinder",
             Self::Kernel => "kernel",
             Self::Futex => "futex",
@@ -331,10 +366,16 @@ impl What {
         }
     }
 
-    /// What is the same with so many files, but without them, or without the library.
+    /// Whether its calls are traced.
+    fn is_traced(self) -> bool {
+        matches!(self, Self::Traced | Self::TracedRing)
+    }
+
+    /// What is the same with so many files, but without them, without the library, or without a trace.
     fn without(self, files: u32) -> Option<Self> {
         match self {
-            Self::Library => Some(Self::DeferredRing),
+            Self::Library | Self::TracedRing => Some(Self::DeferredRing),
+            Self::Traced => Some(Self::Binder),
             _ if files > 0 => Some(self),
             _ => None,
         }
@@ -354,6 +395,7 @@ impl CallCargo {
 impl Peer {
     /// Has the client make the calls of a round.
     fn play(&mut self, round: Round) -> Result<Tally, BenchError> {
+        let _follower = self.traced.as_deref().map(StreamFollower::start).transpose()?;
         let mut actor = self.server.borrow_mut();
         let server = actor.pid();
         let daemon = self.daemon.map(|daemon| daemon.pid);

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     ping_has_a_line_for_each_peer_and_size(&device);
     ping_sets_the_device_against_its_baselines(&device);
     ping_has_a_line_for_each_number_of_files(&device);
+    ping_sets_traced_calls_against_others(&device);
     throughput_has_a_line_for_each_count_and_peer(&device);
     throughput_has_a_line_for_each_number_of_devices_and_cores(&device);
     serial_fraction_has_a_line_for_each_peer_and_size(&device);
@@ -64,6 +65,16 @@ fn ping_has_a_line_for_each_peer_and_size(device: &str) {
         }
     }
     assert!(rows.iter().filter(|row| row["what"] == "futex").all(|row| row["times_futex"] == 1.0));
+}
+
+fn ping_sets_traced_calls_against_others(device: &str) {
+    let words = ["ping", "--json", "--trace", "--sizes", "64", "--rounds", "1", "--calls", "20"];
+    let rows = rows(&words, device);
+    for what in ["traced", "traced_ring"] {
+        let lines: Vec<_> = rows.iter().filter(|row| row["what"] == what).collect();
+        let [line] = lines[..] else { panic!("{what}: {rows:?}") };
+        assert!(line["times_without"].as_f64() > Some(0.0), "{line}");
+    }
 }
 
 fn ping_sets_the_device_against_its_baselines(device: &str) {

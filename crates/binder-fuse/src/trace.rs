@@ -8,7 +8,7 @@
 
 mod follower;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -30,6 +30,8 @@ pub(crate) use follower::Sight;
 /// Events that may wait for the writer, and the bytes of data that they may have.
 const INBOX_EVENTS: usize = 32 << 10;
 const INBOX_DATA_BYTES: usize = 8 << 20;
+/// Room for so many is kept.
+const MESSAGES_KEPT: usize = 2 << 10;
 /// Bytes of a transaction's data that are told, where data is.
 const DATA_MAX_BYTES: u32 = 4096;
 /// Ancestors that are told of a process.
@@ -92,7 +94,17 @@ impl Inbox {
 #[derive(Debug, Default)]
 struct Followers {
     by_id: HashMap<FollowerId, TraceFollower>,
-    names: HashMap<u32, String>,
+    names: BTreeMap<u32, String>,
+    memory: WriterMemory,
+}
+
+/// Memory for what is written, kept from one time to the next: to have it anew for each record costs more than to write that.
+#[derive(Debug, Default)]
+struct WriterMemory {
+    messages: Vec<Message>,
+    /// A record as those are told it who see the data, and as the others are.
+    full: Vec<u8>,
+    bare: Vec<u8>,
 }
 
 /// All that is traced of a mount, and all who follow it.
@@ -144,7 +156,11 @@ impl TraceHub {
 
     /// Forgets an open file.
     pub(crate) fn forget(&self, id: FollowerId) {
-        self.followers().by_id.remove(&id);
+        let mut followers = self.followers();
+        followers.by_id.remove(&id);
+        if followers.by_id.is_empty() {
+            followers.memory = WriterMemory::default();
+        }
     }
 
     /// What is wanted of devices: `None` if nobody follows, else whether somebody follows data, too.
@@ -203,19 +219,18 @@ impl TraceHub {
     }
 
     fn flush_to(&self, followers: &mut Followers) {
-        let Inbox { messages, dropped, .. } = {
+        let mut messages = std::mem::take(&mut followers.memory.messages);
+        let dropped = {
             let mut inbox = self.inbox();
-            let taken = Inbox {
-                messages: std::mem::take(&mut inbox.messages),
-                dropped: inbox.dropped,
-                ..Inbox::default()
-            };
-            (inbox.data_bytes, inbox.dropped) = (0, 0);
-            taken
+            std::mem::swap(&mut inbox.messages, &mut messages);
+            inbox.data_bytes = 0;
+            std::mem::take(&mut inbox.dropped)
         };
-        for message in messages {
+        for message in messages.drain(..) {
             followers.distribute(message);
         }
+        messages.shrink_to(MESSAGES_KEPT);
+        followers.memory.messages = messages;
         for follower in followers.by_id.values_mut() {
             follower.note_dropped(dropped);
             follower.answer(&self.fuse);
@@ -281,22 +296,25 @@ impl Followers {
                 self.names.insert(pid, name);
             }
         }
-        let full = record_of(&device, &event, found);
-        let bare = match &full {
-            TraceRecord::Sent(sent) if !sent.data.is_empty() => {
-                encoded(&TraceRecord::Sent(SentRecord { data: Vec::new(), ..sent.clone() }))
-            }
-            _ => Vec::new(),
-        };
-        let full = encoded(&full);
-        let bare = if bare.is_empty() { &full } else { &bare };
+        let WriterMemory { full, bare, .. } = &mut self.memory;
+        full.clear();
+        bare.clear();
+        let mut record = record_of(&device, &event, found);
+        record.encode(full);
+        if let TraceRecord::Sent(sent) = &mut record
+            && !sent.data.is_empty()
+        {
+            sent.data.clear();
+            record.encode(bare);
+        }
+        let bare = if bare.is_empty() { &*full } else { &*bare };
         for follower in self.by_id.values_mut() {
             let Some(wanted) = follower.sight().of(event.uids) else { continue };
             for pid in pids {
                 follower.introduce(pid, self.names.get(&pid));
             }
             follower.put_encoded(match wanted {
-                DataWanted::Yes => &full,
+                DataWanted::Yes => full,
                 DataWanted::No => bare,
             });
         }
@@ -306,12 +324,6 @@ impl Followers {
             self.by_id.values_mut().for_each(|follower| follower.forget_name(pid));
         }
     }
-}
-
-fn encoded(record: &TraceRecord) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    record.encode(&mut bytes);
-    bytes
 }
 
 /// Whether data of transactions is wanted.

@@ -33,7 +33,7 @@ pub use calls::{CallParty, CallStatus, CallTracker, TraceItem, TracedCall, Trace
 pub use filter::{NewProcesses, TraceFilter};
 pub use histogram::LatencyHistogram;
 pub use json::{note_to_json, to_json};
-pub use line::LineWriter;
+pub use line::{LineWriter, printable};
 pub use methods::{BadCodeMap, MethodNames, Naming};
 pub use record::{
     BadRecord, CarriedObject, RecordStream, SendKind, SendStatus, SentRecord, TraceRecord,

@@ -259,9 +259,14 @@ fn party(tracker: &CallTracker, CallParty { pid, tid }: CallParty) -> String {
     }
 }
 
-/// A name without what would act on the terminal.
-fn printable(name: &str) -> String {
-    name.chars().filter(|char| !char.is_control()).collect()
+/// A name without what would act on the terminal, or on the words beside it: any program may name processes and devices.
+pub fn printable(name: &str) -> String {
+    name.chars().filter(|char| !char.is_control() && !is_format(*char)).collect()
+}
+
+/// Whether a character is not to be seen, and may turn the order of those that are.
+fn is_format(char: char) -> bool {
+    matches!(char, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 fn line(out: &mut String, words: core::fmt::Arguments<'_>) {
@@ -325,6 +330,11 @@ mod tests {
             TraceRecord::Died { at_ns: 75_000, device: "binder".into(), node: 5, pid: 10 },
             TraceRecord::Dropped { records: 3 },
         ]
+    }
+
+    #[test]
+    fn no_name_turns_the_words_beside_it() {
+        assert_eq!(printable("a\u{202e}b\u{2066}\u{200f}c\u{1b}[2J\u{fc}"), "abc[2J\u{fc}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use binder_aidl::{MethodCode, SourceFile, WireCatalog, WireMethod};
 
+use crate::line::printable;
 use crate::record::SentRecord;
 
 /// The code of the method that is declared first.
@@ -71,7 +72,7 @@ impl Naming<'_> {
 impl core::fmt::Display for Naming<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         // A recording may name an interface by anything, and this goes to terminals.
-        let interface = self.interface.map(|it| it.replace(char::is_control, ""));
+        let interface = self.interface.map(printable);
         match (interface, self.method) {
             (Some(interface), Some(method)) => write!(f, "{interface}.{method}"),
             (Some(interface), None) => write!(f, "{interface} code {}", self.code),

@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::InspectOptions;
+use super::worlds::seconds;
 
 /// The most bytes of a transaction's data that a driver tells.
 const DATA_BYTES_MAX: i64 = 4096;
@@ -263,6 +265,7 @@ pub(crate) enum TraceFormat {
 /// The calls of the interface that the service has are made in their order, one after the other, by this program;
 /// one-ways among them are sent, with no reply to compare. Replies are equal if all their bytes are, or their status
 /// is. What has objects or descriptors, or was recorded in part, is refused and counted: record with --max-bytes 4096.
+/// A call that is not answered in time is told and is the last.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -270,7 +273,7 @@ Examples:
   anybinder trace replay calls.abtrace --against com.example.IHello/default --aidl src/aidl
   anybinder trace replay calls.abtrace --against com.example.IHello/default --method greet --limit 100
 
-Exit status: 0 if all replies are equal, 1 if not or if no call could be made.")]
+Exit status: 0 if all replies are equal, 1 if not, if one did not come, or if no call could be made.")]
 pub(crate) struct TraceReplayOptions {
     /// The recording
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -291,6 +294,10 @@ pub(crate) struct TraceReplayOptions {
     /// The first so many calls at most
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
+
+    /// Wait so long for each reply
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(crate) timeout: Duration,
 
     /// Print a JSON object for each call and for all together
     #[arg(long)]

@@ -179,7 +179,7 @@ fn user_and_group(text: &str) -> Result<UserAndGroup, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "it is between 0 and 86400 seconds".into())
 }

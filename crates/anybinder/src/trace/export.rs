@@ -1,6 +1,6 @@
 //! Recordings in formats of other programs.
 
-use std::io::{Write, stdout};
+use std::io::Write;
 use std::process::ExitCode;
 
 use binder_trace::export::{self, CallLog, DISSECTOR};
@@ -8,6 +8,7 @@ use binder_trace::export::{self, CallLog, DISSECTOR};
 use super::{create, method_names, recording};
 use crate::cli::{TraceExportOptions, TraceFormat};
 use crate::failure::{Failure, failed};
+use crate::inspect::print_bytes;
 use crate::log;
 
 pub(super) fn run(options: &TraceExportOptions) -> Result<ExitCode, Failure> {
@@ -38,7 +39,7 @@ pub(super) fn run(options: &TraceExportOptions) -> Result<ExitCode, Failure> {
         Some(path) => create(path)?
             .write_all(&bytes)
             .map_err(failed(&format!("writing {}", path.display())))?,
-        None => stdout().write_all(&bytes).map_err(failed("writing to stdout"))?,
+        None => print_bytes(&bytes)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use binder::SpIBinder;
-use binder::binder_impl::{FLAG_ONEWAY, IBinderInternal as _};
+use binder::binder_impl::{FLAG_ONEWAY, IBinderInternal as _, Parcel};
+use binder::{SpIBinder, StatusCode, with_timeout};
 use binder_trace::{
     CallTracker, DecodedEnd, MethodNames, ReplayRefusal, SendKind, TraceFilter, TraceItem,
     TracedCall, decoded_reply, decoded_request, have_same_answer, replayable, with_answer,
@@ -26,7 +27,17 @@ enum Outcome {
     Different,
     /// A one-way, to which there is no reply.
     Sent,
+    /// No reply has come in time.
+    Unanswered,
     Refused(ReplayRefusal),
+}
+
+/// What came of a call that was made.
+enum Answer {
+    /// The call with the answer that it has got.
+    Came { replayed: Box<TracedCall>, has_objects: bool },
+    /// None, in time.
+    Overdue,
 }
 
 /// How many calls came to what.
@@ -35,6 +46,9 @@ struct ReplayCounts {
     equal: u64,
     different: u64,
     oneways: u64,
+    unanswered: u64,
+    /// Those behind one that was not answered.
+    not_made: u64,
     refused: BTreeMap<ReplayRefusal, u64>,
 }
 
@@ -71,13 +85,13 @@ struct ReplaySummary {
     equal: u64,
     different: u64,
     oneways: u64,
+    unanswered: u64,
+    not_made: u64,
     refused: BTreeMap<&'static str, u64>,
 }
 
 pub(super) fn run(options: &TraceReplayOptions) -> Result<ExitCode, Failure> {
-    let service = service::require(&options.device, &options.against)?;
-    let tried = format!("asking {} for its interface", options.against);
-    let interface = service.interface_descriptor().map_err(failed(&tried))?;
+    let (service, interface) = with_timeout(options.timeout, || find_service(options))?;
     let methods = method_names(&options.aidl, &options.codes)?;
     let (tracker, calls) = recorded(options, &interface, &methods)?;
     if calls.is_empty() {
@@ -85,8 +99,23 @@ pub(super) fn run(options: &TraceReplayOptions) -> Result<ExitCode, Failure> {
         return Err(Failure::new(tried, format!("it has no such call of {interface}")));
     }
     let mut replay = Replay { options, service, methods, tracker, counts: ReplayCounts::default() };
-    calls.iter().try_for_each(|call| replay.call(call))?;
+    let mut left = calls.iter();
+    // A service that has not answered may still be busy with the call: a further one would not come after it.
+    while replay.counts.unanswered == 0
+        && let Some(call) = left.next()
+    {
+        replay.call(call)?;
+    }
+    replay.counts.not_made = left.len() as u64;
     replay.finish()
+}
+
+/// The service to replay against, and its interface.
+fn find_service(options: &TraceReplayOptions) -> Result<(SpIBinder, String), Failure> {
+    let service = service::require(&options.device, &options.against)?;
+    let tried = format!("asking {} for its interface", options.against);
+    let interface = service.interface_descriptor().map_err(failed(&tried))?;
+    Ok((service, interface))
 }
 
 /// The recorded calls of an interface that are wanted, in the order in which they were sent.
@@ -129,28 +158,49 @@ impl Replay<'_> {
     fn call(&mut self, call: &TracedCall) -> Result<(), Failure> {
         let (outcome, replayed) = match replayable(call) {
             Err(refusal) => (Outcome::Refused(refusal), None),
-            Ok(arguments) => {
-                let (replayed, has_objects) = self.send(call, arguments)?;
-                let outcome = if call.sent.kind == SendKind::Oneway {
-                    Outcome::Sent
-                } else if !has_objects && have_same_answer(call, &replayed) {
-                    Outcome::Equal
-                } else {
-                    Outcome::Different
-                };
-                (outcome, Some(replayed))
-            }
+            Ok(arguments) => match self.send(call, arguments)? {
+                Answer::Overdue => (Outcome::Unanswered, None),
+                Answer::Came { replayed, has_objects } => {
+                    let outcome = if call.sent.kind == SendKind::Oneway {
+                        Outcome::Sent
+                    } else if !has_objects && have_same_answer(call, &replayed) {
+                        Outcome::Equal
+                    } else {
+                        Outcome::Different
+                    };
+                    (outcome, Some(replayed))
+                }
+            },
         };
         self.counts.add(&outcome);
         match (&outcome, &replayed) {
-            _ if self.options.json => self.print_json(call, &outcome, replayed.as_ref()),
+            _ if self.options.json => self.print_json(call, &outcome, replayed.as_deref()),
             (Outcome::Different, Some(replayed)) => self.print_difference(call, replayed),
+            (Outcome::Unanswered, _) => self.print_call("unanswered", call),
             _ => Ok(()),
         }
     }
 
-    /// Sends the arguments of a call. Returns the call with the answer that it has got, and whether that has objects.
-    fn send(&self, call: &TracedCall, arguments: &[u8]) -> Result<(TracedCall, bool), Failure> {
+    /// Sends the arguments of a call, and waits for the answer.
+    fn send(&self, call: &TracedCall, arguments: &[u8]) -> Result<Answer, Failure> {
+        let begun = Instant::now();
+        let answer = with_timeout(self.options.timeout, || self.transact(call, arguments))?;
+        // A service may answer with this status, too.
+        if answer.as_ref().err() == Some(&StatusCode::TIMED_OUT)
+            && begun.elapsed() >= self.options.timeout
+        {
+            return Ok(Answer::Overdue);
+        }
+        let has_objects = answer.as_ref().is_ok_and(|reply| !reply.objects().is_empty());
+        let replayed = with_answer(call, answer.map(|reply| reply.bytes().to_vec()));
+        Ok(Answer::Came { replayed: Box::new(replayed), has_objects })
+    }
+
+    fn transact(
+        &self,
+        call: &TracedCall,
+        arguments: &[u8],
+    ) -> Result<Result<Parcel, StatusCode>, Failure> {
         let tried = || format!("preparing a call of {}", self.options.against);
         let mut data =
             self.service.prepare_transact().map_err(|error| Failure::new(tried(), error))?;
@@ -158,17 +208,22 @@ impl Replay<'_> {
             data.write(&u32::from_le_bytes(*word)).map_err(|error| Failure::new(tried(), error))?;
         }
         let flags = if call.sent.kind == SendKind::Oneway { FLAG_ONEWAY } else { 0 };
-        let answer = self.service.submit_transact(call.sent.code, data, flags);
-        let has_objects = answer.as_ref().is_ok_and(|reply| !reply.objects().is_empty());
-        Ok((with_answer(call, answer.map(|reply| reply.bytes().to_vec())), has_objects))
+        Ok(self.service.submit_transact(call.sent.code, data, flags))
     }
 
-    fn print_difference(&self, call: &TracedCall, replayed: &TracedCall) -> Result<(), Failure> {
+    /// Prints what was called.
+    fn print_call(&self, outcome: &str, call: &TracedCall) -> Result<(), Failure> {
         let naming = self.methods.naming(&call.sent);
-        let mut text = format!("different: {naming}, call {}\n", call.sent.id);
+        let mut text = format!("{outcome}: {naming}, call {}\n", call.sent.id);
         if let Some(arguments) = decoded_request(call, &self.methods, usize::MAX) {
             text.push_str(&format!("  {arguments}\n"));
         }
+        print(&text)
+    }
+
+    fn print_difference(&self, call: &TracedCall, replayed: &TracedCall) -> Result<(), Failure> {
+        self.print_call("different", call)?;
+        let mut text = String::new();
         for (which, call) in [("recorded", call), ("replayed", replayed)] {
             let AnswerLine { value, data } = self.answer(call);
             let bytes = data.len() / 2;
@@ -214,11 +269,20 @@ impl Replay<'_> {
     }
 
     fn finish(self) -> Result<ExitCode, Failure> {
-        let ReplayCounts { equal, different, oneways, refused } = self.counts;
+        let ReplayCounts { equal, different, oneways, unanswered, not_made, refused } = self.counts;
         let reasons = refused.iter().map(|(refusal, count)| (refusal.words(), *count));
         if self.options.json {
             let refused = reasons.collect();
-            print_line(&ReplaySummary { kind: "summary", equal, different, oneways, refused })?;
+            let kind = "summary";
+            print_line(&ReplaySummary {
+                kind,
+                equal,
+                different,
+                oneways,
+                unanswered,
+                not_made,
+                refused,
+            })?;
         } else {
             let total: u64 = refused.values().sum();
             let mut text = format!("{equal} equal, {different} different, {total} refused");
@@ -226,10 +290,17 @@ impl Replay<'_> {
             if total > 0 {
                 text.push_str(&format!(" ({})", words.join(", ")));
             }
-            print(&format!("{text}; {oneways} one-ways sent\n"))?;
+            text.push_str(&format!("; {oneways} one-ways sent"));
+            if unanswered > 0 {
+                let within = self.options.timeout;
+                text.push_str(&format!(
+                    "; {unanswered} not answered within {within:?}, {not_made} not made after it"
+                ));
+            }
+            print(&format!("{text}\n"))?;
         }
         // That all were refused shows nothing.
-        let is_proven = different == 0 && equal + oneways > 0;
+        let is_proven = different + unanswered == 0 && equal + oneways > 0;
         Ok(if is_proven { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
@@ -240,13 +311,14 @@ impl Outcome {
             Self::Equal => "equal",
             Self::Different => "different",
             Self::Sent => "sent",
+            Self::Unanswered => "unanswered",
             Self::Refused(_) => "refused",
         }
     }
 
     fn reason(&self) -> Option<&'static str> {
         match self {
-            Self::Equal | Self::Different | Self::Sent => None,
+            Self::Equal | Self::Different | Self::Sent | Self::Unanswered => None,
             Self::Refused(refusal) => Some(refusal.words()),
         }
     }
@@ -258,6 +330,7 @@ impl ReplayCounts {
             Outcome::Equal => &mut self.equal,
             Outcome::Different => &mut self.different,
             Outcome::Sent => &mut self.oneways,
+            Outcome::Unanswered => &mut self.unanswered,
             Outcome::Refused(refusal) => self.refused.entry(*refusal).or_default(),
         } += 1;
     }

@@ -16,6 +16,7 @@ use binder_trace::{RecordStream, TraceRecord};
 
 use crate::failure::{Failure, failed};
 use crate::inspect::{Binderfs, binderfs_at};
+use crate::log;
 use crate::world::{PASSED_ON, become_command};
 
 const O_NONBLOCK: i32 = 0o4000;
@@ -71,8 +72,13 @@ impl TraceSource {
         loop {
             let files = [self.file.as_fd(), signals.as_fd()].map(|it| (it, Readiness::Read));
             let ready = readiness::wait(&files, None).map_err(failed("waiting for the driver"))?;
-            if ready[0] {
-                self.read_some(sink)?;
+            if ready[0]
+                && let Err(failure) = self.read_some(sink)
+            {
+                return Err(match child {
+                    None => failure,
+                    Some(child) => go_on_untraced(&failure, child, &signals),
+                });
             }
             if ready[1] {
                 let arrived = signals.next().map_err(failed("waiting for signals"))?;
@@ -146,6 +152,23 @@ fn start(command: &[OsString], signals: &SignalStream) -> Result<Option<Child>, 
         }
         Fork::Parent(child) => Ok(Some(child)),
     }
+}
+
+/// Lets the command come to its end although there is no trace of it any more: it must not fail for who looks at it.
+fn go_on_untraced(failure: &Failure, child: Child, signals: &SignalStream) -> Failure {
+    failure.print();
+    log::tell(format_args!("anybinder: the command goes on, and is traced no more"));
+    let waited = loop {
+        let arrived = signals.next().map_err(failed("waiting for signals"));
+        match arrived.and_then(|it| react(it.signal, it.sender, Some(child))) {
+            Ok(None) => {}
+            Ok(Some(_)) => break Ok(()),
+            Err(failure) => break Err(failure),
+        }
+    };
+    waited
+        .err()
+        .unwrap_or_else(|| Failure::new("tracing the command", "a part is missing, see above"))
 }
 
 /// Does what a signal asks for. Returns the status to exit with, if that is what it asks for.

@@ -15,7 +15,7 @@ use crate::trace::TraceSource;
 /// What was seen in one look.
 #[derive(Serialize)]
 struct LookView {
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970, by the time of day when the first look was taken: so are those of calls.
     at_ms: u64,
     /// Since the look before.
     interval_ms: u64,
@@ -38,6 +38,8 @@ pub(super) struct Looks<'a> {
     binderfs: &'a Binderfs,
     before: Sample,
     at: Instant,
+    /// When the first look was taken.
+    began: (Instant, SystemTime),
     monitor: WaitMonitor,
     /// What happens between looks, or why that is not known.
     trace: Result<TraceSource, Failure>,
@@ -49,10 +51,11 @@ impl<'a> Looks<'a> {
     pub(super) fn start(binderfs: &'a Binderfs) -> Result<Self, Failure> {
         let trace = TraceSource::open(Some(binderfs.dir()), false);
         let at = Instant::now();
+        let began = (at, SystemTime::now());
         let look = Look::take(binderfs)?;
         let monitor = WaitMonitor::new(&look);
         let before = Sample::take_with(binderfs, look.calls)?;
-        Ok(Self { binderfs, before, at, monitor, trace, seen: CallsSeen::default() })
+        Ok(Self { binderfs, before, at, began, monitor, trace, seen: CallsSeen::default() })
     }
 
     /// Follows the trace until it is time for a look.
@@ -75,7 +78,9 @@ impl<'a> Looks<'a> {
         let findings = self.monitor.find(&mut look);
         let is_thread = |record: &StateRecord| matches!(record, StateRecord::Thread { .. });
         let (threads, others) = look.state.into_iter().partition(is_thread);
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (began, time_of_day) = self.began;
+        let first_since_1970 = time_of_day.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since_1970 = first_since_1970 + at.duration_since(began);
         let millis =
             |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let view = LookView {

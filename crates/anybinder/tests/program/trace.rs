@@ -47,6 +47,30 @@ fn a_command_in_a_world_of_its_own_is_traced_to_its_end() {
 }
 
 #[test]
+fn clients_in_another_pid_namespace_have_the_numbers_that_the_driver_sees() {
+    for caller in Caller::all() {
+        // There they are 1 and 2.
+        let script = "unshare --user -r --pid --fork $0 demo-cast director 1 > /dev/null; exit 7";
+        let outcome = traced(*caller, &[], script);
+        let lines: Vec<_> = outcome
+            .stderr
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>())
+            .collect();
+        let opened = lines.iter().filter(|words| words[2..4] == ["opened", "by"]);
+        let pids: Vec<u32> = opened.map(|words| words[4].parse().unwrap()).collect();
+        let [client, server] = pids[..] else { panic!("{outcome:?}") };
+        assert!(client > 2 && server > 2, "{outcome:?}");
+        let told = lines.iter().filter(|words| ["call", "reply"].contains(&words[2]));
+        let told: Vec<_> = told.map(|words| words[2..words.len().min(11)].join(" ")).collect();
+        let call = format!("call {client}:{client} anybinder -> {server} anybinder code 1 9");
+        let reply =
+            format!("reply {server}:{server} anybinder -> {client}:{client} anybinder code 1 44");
+        assert_eq!(told, [&*call, &*reply, &*call, &*reply], "{outcome:?}");
+    }
+}
+
+#[test]
 fn filters_choose_and_a_count_counts() {
     let script = "$0 demo-cast director 100 > /dev/null; exit 7";
     let outcome = traced(Caller::all()[0], &["--count"], script);
@@ -200,6 +224,40 @@ fn a_recording_tells_what_the_trace_would() {
 }
 
 #[test]
+fn a_command_goes_on_when_its_trace_cannot_be_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("calls.abtrace");
+    // As a disk that is full after 4 KiB. The command may write what it likes.
+    let script = format!(
+        "trap '' XFSZ; ulimit -S -f 8
+         $0 trace record {} --here -- \\
+             sh -c 'ulimit -S -f unlimited; $0 demo-cast director 900 > /dev/null; echo done' $0",
+        file.display()
+    );
+    let outcome = finish(Command::new(PROGRAM).args(["run", "--", "sh", "-c", &script, PROGRAM]));
+    assert_eq!((outcome.code(), &*outcome.stdout), (1, "done\n"), "{outcome:?}");
+    assert!(outcome.stderr.contains("calls.abtrace: File too large"), "{outcome:?}");
+    assert!(outcome.stderr.contains("the command goes on"), "{outcome:?}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_of_an_export_is_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("calls.abtrace");
+    // More than a pipe holds.
+    let record =
+        ["trace", "record", file.to_str().unwrap(), "--", PROGRAM, "demo-cast", "director", "500"];
+    assert_eq!(finish(Command::new(PROGRAM).args(record)).code(), 0);
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut export = Command::new(PROGRAM);
+    export.args(["trace", "export", "--format", "csv"]).arg(&file).stdout(writer);
+    drop(reader);
+    let outcome =
+        export.stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!((outcome.status.code(), &*outcome.stderr), (Some(0), &b""[..]));
+}
+
+#[test]
 fn a_recording_is_replayed_against_a_service() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("IServiceManager.aidl"), MANAGER_SOURCE).unwrap();
@@ -242,6 +300,47 @@ fn a_recording_is_replayed_against_a_service() {
     let outcome = replay(&whole, &["--method", "99"]);
     assert_eq!((outcome.code(), &*outcome.stdout), (1, ""));
     assert!(outcome.stderr.contains("it has no such call of android.os.IServiceManager"));
+}
+
+#[test]
+fn a_replay_ends_when_a_service_does_not_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let [once, often] = ["once", "often"].map(path);
+    let record = ["trace", "record", "--manager", "--max-bytes", "4096", &once];
+    let list = ["--", PROGRAM, "service", "list", "--names"];
+    assert_eq!(finish(Command::new(PROGRAM).args([&record[..], &list].concat())).code(), 0);
+    // So many that their lines fill a pipe: the replay is under way for as long as nobody reads them.
+    let recorded = std::fs::read(&once).unwrap();
+    let (head, blocks) = recorded.split_at(12);
+    std::fs::write(&often, [head, &blocks.repeat(2000)].concat()).unwrap();
+    let script = format!(
+        "manager=$($0 ps | awk '/servicemanager/ {{ print $1 }}')
+         replay() {{ $0 trace replay {often} --against manager --method 6 --timeout 0.2 $@; }}
+         {{ replay --json; echo $?; }} | {{ read first; kill -STOP $manager; echo $first; cat; }}
+         replay; echo $?; kill -CONT $manager"
+    );
+    let outcome = finish(Command::new(PROGRAM).args([
+        "run",
+        "--manager",
+        "--",
+        "sh",
+        "-c",
+        &script,
+        PROGRAM,
+    ]));
+    let (json, status) = outcome.stdout.trim_end().rsplit_once("\n1\n").unwrap();
+    let lines = json_lines(json);
+    let ([.., overdue, summary], equal) = (&lines[..], of_kind(&lines, "equal").len()) else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!((&overdue["kind"], &overdue["code"]), (&"unanswered".into(), &6.into()));
+    assert!(equal > 0 && lines.len() == equal + 2, "{outcome:?}");
+    assert_eq!((&summary["equal"], &summary["unanswered"]), (&equal.into(), &1.into()));
+    assert_eq!(summary["not_made"], 2000 - equal - 1);
+    // Neither does the manager, whom it asks for the service.
+    assert_eq!(status, "1");
+    assert!(outcome.stderr.contains("TIMED_OUT"), "{outcome:?}");
 }
 
 /// Records four calls, and exports them.
