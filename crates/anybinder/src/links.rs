@@ -73,9 +73,20 @@ impl Links {
         Ok(Self::default())
     }
 
+    /// Makes those again that are gone: a driver that ends may have removed them before this one's binderfs was mounted.
+    pub(crate) fn restore(&self) {
+        for (link, target) in &self.links {
+            if let Err(error) = symlink(target, link)
+                && error.kind() != ErrorKind::AlreadyExists
+            {
+                tracing::warn!(link = %link.display(), %error, "a link to a device is missing");
+            }
+        }
+    }
+
     /// Removes the links that still lead to the devices, unless another binderfs is mounted there.
     pub(crate) fn remove(&self) {
-        if self.links.is_empty() || mounts::is_ours(&self.binderfs).unwrap_or(true) {
+        if self.is_in_place() {
             return;
         }
         for (link, target) in &self.links {
@@ -85,6 +96,15 @@ impl Links {
                 tracing::warn!(link = %link.display(), %error, "a link to a device stays");
             }
         }
+        // One that was mounted meanwhile has found them there.
+        if self.is_in_place() {
+            self.restore();
+        }
+    }
+
+    /// Whether a binderfs is mounted where the links lead. So it is without links.
+    fn is_in_place(&self) -> bool {
+        self.links.is_empty() || mounts::is_ours(&self.binderfs).unwrap_or(true)
     }
 }
 

@@ -178,6 +178,7 @@ impl OwnMount {
     pub(crate) fn is_mounted_as(&self, session: &MountedBinderfs) {
         // No other code sets it.
         let _ = self.device.set(session.device());
+        self.links.restore();
         if let Some(limits) = &self.limits {
             limits.apply_to(session.limits());
         }

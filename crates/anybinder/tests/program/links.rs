@@ -82,6 +82,19 @@ fn links_of_a_driver_that_was_killed_serve_the_next() {
 }
 
 #[test]
+fn a_driver_that_ends_leaves_the_links_to_one_that_is_mounted_meanwhile() {
+    let told = in_private_dev(
+        "$PROGRAM mount $DIR --links --devices binder
+         for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
+             before=$(driver_of); umount $DIR; $PROGRAM mount $DIR --links --devices binder
+             wait_for_end $before; test -e /dev/binder || echo missing
+         done
+         driver=$(driver_of); umount $DIR; wait_for_end $driver; tell",
+    );
+    assert!(told.is_none_or(|told| told == NONE));
+}
+
+#[test]
 fn a_driver_that_is_replaced_leaves_the_links_to_the_next() {
     let told = in_private_dev(
         "$PROGRAM mount $DIR --links
