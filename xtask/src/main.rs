@@ -5,6 +5,7 @@ mod ci;
 mod conformance;
 mod differential;
 mod dist;
+mod emulate;
 mod matrix;
 mod miri;
 mod oracle;
@@ -42,6 +43,8 @@ enum Task {
     Check,
     /// Looks for undefined behaviour in the crates with `unsafe` of their own, with Miri if there is one
     Miri,
+    /// Runs the tests of the crates that need no kernel on the other processor, by qemu-user
+    Emulate,
     /// Writes docs/records.schema.json: what tools may rely on in the program's JSON output
     Schema,
     /// Packs the crates that are meant for others, and builds each from its package
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Task::Differential(options) => differential::run(&options),
         Task::Check => check::run(),
         Task::Miri => miri::run(),
+        Task::Emulate => emulate::run(),
         Task::Schema => schema::write(),
         Task::Package(options) => package::run(&options),
         Task::Dist(options) => dist::run(&options),

@@ -74,10 +74,13 @@ pub(super) fn unmap(address: u64, len: usize) -> Result<(), Errno> {
 
 /// Has a thread go before all others (`SCHED_FIFO`), or behind all others (`SCHED_IDLE`).
 pub(super) fn set_urgency(tid: i32, is_urgent: bool) -> Result<(), Errno> {
-    let (policy, priority) = if is_urgent { (libc::SCHED_FIFO, 1) } else { (libc::SCHED_IDLE, 0) };
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the call reads the struct, which lives on this stack until it returns.
-    errno_of(unsafe { libc::sched_setscheduler(tid, policy, &raw const parameters) })
+    let (policy, priority) =
+        if is_urgent { (libc::SCHED_FIFO, 1_i32) } else { (libc::SCHED_IDLE, 0) };
+    // By way of the system call: the function of that name does nothing in some C libraries.
+    // SAFETY: the kernel reads a `sched_param`, which is an int, and lives on this stack until the call returns.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, tid, policy, &raw const priority) };
+    errno_of(if result == 0 { 0 } else { -1 })
 }
 
 /// Moves a mapping to a range that nothing uses, and returns the new address.

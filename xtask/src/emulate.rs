@@ -1,0 +1,42 @@
+//! `cargo xtask emulate`: the crates that need nothing of the kernel, on the other processor, by qemu-user.
+//!
+//! Not part of `cargo xtask ci`: emulated properties take minutes. What needs the kernel runs in guests
+//! (`cargo xtask matrix`).
+
+use crate::Failure;
+use crate::dist::Architecture;
+use crate::workspace::{cargo, succeed};
+
+/// What is run.
+const PACKAGES: [&str; 15] = [
+    "binder-aidl",
+    "binder-core",
+    "binder-frontend",
+    "binder-lane",
+    "binder-report",
+    "binder-ring",
+    "binder-rpc",
+    "binder-testkit",
+    "binder-trace",
+    "binder-uapi",
+    "bitsearch",
+    "fuse-wire",
+    "idr",
+    "parcel",
+    "pidns",
+];
+
+/// Runs all of it, or says what is missing.
+pub(crate) fn run() -> Result<(), Failure> {
+    let other =
+        if Architecture::X86_64.is_own() { Architecture::Aarch64 } else { Architecture::X86_64 };
+    let target = other.target();
+    let mut command = cargo(&["test", "--lib", "--tests", "--target", &target]);
+    command.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+    other.cross_compile(&target, &mut command);
+    let runner = format!("CARGO_TARGET_{}_RUNNER", target.replace('-', "_").to_uppercase());
+    command.env(runner, other.starter()?.join(" ")).env("PROPTEST_CASES", "8");
+    // An emulated processor is slow enough.
+    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+    succeed(&mut command)
+}
