@@ -23,7 +23,7 @@ pub fn csv(log: &CallLog) -> String {
         let objects = call.objects.len() + reply.map_or(0, |reply| reply.objects.len());
         let cells = [
             log.tracker.unix_ns(sent.at_ns).to_string(),
-            sent.device.clone(),
+            sent.device.to_string(),
             if sent.kind == SendKind::Oneway { "oneway" } else { "call" }.into(),
             sent.id.to_string(),
             known(sent.within),
