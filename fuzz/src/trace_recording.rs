@@ -15,8 +15,11 @@ pub fn check(bytes: &[u8]) {
     let source = ("X.aidl".to_owned(), String::from_utf8_lossy(bytes).into_owned());
     let (mut methods, _) = MethodNames::of_aidl([source]);
     let _ = methods.add_code_map(&String::from_utf8_lossy(bytes));
-    if let Ok(reader) = RecordingReader::new(bytes) {
-        tell(reader.collect(), &methods);
+    if let Ok(mut reader) = RecordingReader::new(bytes) {
+        let mut records: Vec<_> = reader.by_ref().collect();
+        reader.finish();
+        records.extend(reader);
+        tell(records, &methods);
     }
     // A fuzzer does not find checksums.
     let whole = [&recording_head()[..], &recording_block(bytes)].concat();

@@ -24,6 +24,7 @@ use crate::cli::{Cli, Command, TraceAction, TraceOptions, TracedCommand};
 use crate::demo::this_program;
 use crate::failure::{Failure, failed};
 use crate::log;
+use crate::mounts;
 use crate::run;
 use crate::trace::report::{Report, ReportForm};
 
@@ -82,6 +83,9 @@ fn world_for(
     if traced.here || traced.command.is_empty() || dir.is_some() {
         return Ok(None);
     }
+    if !traced.manager {
+        tell_world_apart();
+    }
     let mut words = vec![OsString::from("anybinder"), "run".into()];
     words.extend(traced.manager.then(|| "--manager".into()));
     words.extend(["--".into(), this_program()?]);
@@ -96,6 +100,18 @@ fn world_for(
     match parsed.command {
         Command::Run(options) => Ok(Some(options)),
         _ => Ok(None),
+    }
+}
+
+/// Says that a command does not see the binderfs that is here: within a world its user may think it does.
+fn tell_world_apart() {
+    // Only to say so: to go on does not need the mounts.
+    if let Some(dir) = mounts::of_binderfs().ok().and_then(|found| found.into_iter().next()) {
+        log::tell(format_args!(
+            "anybinder: the command has a world of its own, without the services at {}; --here runs it among these, \
+             --manager gives its world a service manager",
+            dir.display()
+        ));
     }
 }
 

@@ -170,7 +170,11 @@ impl Context {
     /// Moves what was noted behind `events`, and returns how much was not, for want of room.
     pub fn take_trace(&mut self, events: &mut Vec<TraceEvent>) -> u64 {
         let Some(trace) = &mut self.journal.trace else { return 0 };
-        events.append(&mut trace.events);
+        if events.is_empty() {
+            core::mem::swap(events, &mut trace.events);
+        } else {
+            events.append(&mut trace.events);
+        }
         core::mem::take(&mut trace.dropped)
     }
 

@@ -8,15 +8,14 @@
 
 mod follower;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use binder_core::{
-    Errno, LogEntry, SendEnd, TraceEvent, Traced, TracedData, TracedObject, TransactionKind,
-};
+use binder_core::{Errno, SendEnd, TraceEvent, Traced, TracedData, TracedObject, TransactionKind};
 use binder_os::{FuseDevice, SteadyClock, descendants, proc_files};
 use binder_trace::{CarriedObject, SendKind, SendStatus, SentRecord, TraceRecord};
 
@@ -226,9 +225,8 @@ impl TraceHub {
             inbox.data_bytes = 0;
             std::mem::take(&mut inbox.dropped)
         };
-        for message in messages.drain(..) {
-            followers.distribute(message);
-        }
+        messages.iter_mut().for_each(|message| followers.distribute(message));
+        messages.clear();
         messages.shrink_to(MESSAGES_KEPT);
         followers.memory.messages = messages;
         for follower in followers.by_id.values_mut() {
@@ -278,28 +276,21 @@ impl TraceHub {
 }
 
 impl Followers {
-    fn distribute(&mut self, message: Message) {
+    /// Tells what is in a message, whose parts it takes: messages are too large to be moved without need.
+    fn distribute(&mut self, message: &mut Message) {
         let (device, event, found) = match message {
             Message::Name { pid, name } => {
-                self.names.insert(pid, name);
+                self.names.insert(*pid, std::mem::take(name));
                 // What it was called before.
-                self.by_id.values_mut().for_each(|follower| follower.forget_name(pid));
+                self.by_id.values_mut().for_each(|follower| follower.forget_name(*pid));
                 return;
             }
-            Message::Event { device, event, found } => (device, event, found),
+            Message::Event { device, event, found } => (&*device, &*event, found),
         };
-        let pids = pids_of(&event.what);
-        for pid in pids.into_iter().filter(|pid| *pid != 0) {
-            if !self.names.contains_key(&pid)
-                && let Some(name) = name_of(pid)
-            {
-                self.names.insert(pid, name);
-            }
-        }
-        let WriterMemory { full, bare, .. } = &mut self.memory;
+        let Self { by_id, names, memory: WriterMemory { full, bare, .. } } = self;
         full.clear();
         bare.clear();
-        let mut record = record_of(&device, &event, found);
+        let mut record = record_of(device, event, found);
         record.encode(full);
         if let TraceRecord::Sent(sent) = &mut record
             && !sent.data.is_empty()
@@ -308,10 +299,10 @@ impl Followers {
             record.encode(bare);
         }
         let bare = if bare.is_empty() { &*full } else { &*bare };
-        for follower in self.by_id.values_mut() {
+        for follower in by_id.values_mut() {
             let Some(wanted) = follower.sight().of(event.uids) else { continue };
-            for pid in pids {
-                follower.introduce(pid, self.names.get(&pid));
+            for pid in pids_of(&event.what).into_iter().filter(|pid| *pid != 0) {
+                follower.introduce(pid, || known_name(names, pid));
             }
             follower.put_encoded(match wanted {
                 DataWanted::Yes => full,
@@ -320,9 +311,17 @@ impl Followers {
         }
         if let Traced::Closed { pid } = event.what {
             // The number may be another's soon.
-            self.names.remove(&pid);
-            self.by_id.values_mut().for_each(|follower| follower.forget_name(pid));
+            names.remove(&pid);
+            by_id.values_mut().for_each(|follower| follower.forget_name(pid));
         }
+    }
+}
+
+/// What a process is called, looked up if it was not before.
+fn known_name(names: &mut BTreeMap<u32, String>, pid: u32) -> Option<String> {
+    match names.entry(pid) {
+        Entry::Occupied(known) => Some(known.get().clone()),
+        Entry::Vacant(unknown) => name_of(pid).map(|name| unknown.insert(name).clone()),
     }
 }
 
@@ -420,25 +419,34 @@ fn name_of(pid: u32) -> Option<String> {
     Some(proc_files::comm(pid).ok()?.to_string_lossy().trim_end().to_owned())
 }
 
-fn record_of(
-    device: &str,
-    event: &TraceEvent,
-    Found { interface, data, ancestors }: Found,
-) -> TraceRecord {
+fn record_of(device: &Arc<str>, event: &TraceEvent, found: &mut Found) -> TraceRecord {
     let at_ns = event.at_ns;
-    let device = || device.to_owned();
+    let device = || device.clone();
     match event.what {
-        Traced::Sent { entry, within, .. } => {
-            let sent = sent_record(&entry);
-            TraceRecord::Sent(SentRecord {
-                at_ns,
-                device: device(),
-                within,
-                interface,
-                data,
-                ..sent
-            })
-        }
+        Traced::Sent { ref entry, within, .. } => TraceRecord::Sent(SentRecord {
+            at_ns,
+            device: device(),
+            id: entry.id,
+            kind: match entry.kind {
+                TransactionKind::Call => SendKind::Call,
+                TransactionKind::Oneway => SendKind::Oneway,
+                TransactionKind::Reply => SendKind::Reply,
+            },
+            from_pid: entry.from_pid,
+            from_tid: entry.from_tid,
+            to_pid: entry.to_pid,
+            to_tid: entry.to_tid,
+            node: entry.node,
+            handle: entry.handle,
+            code: entry.code,
+            flags: entry.flags,
+            data_bytes: entry.data_size,
+            offsets_bytes: entry.offsets_size,
+            within,
+            status: send_status(entry.end),
+            interface: found.interface.take(),
+            data: std::mem::take(&mut found.data),
+        }),
         Traced::Received { id, pid, tid } => TraceRecord::Received { at_ns, id, pid, tid },
         Traced::Undelivered { id, errno } => {
             TraceRecord::Undelivered { at_ns, id, errno: errno.unsigned_abs() }
@@ -453,7 +461,10 @@ fn record_of(
             };
             TraceRecord::Carried { at_ns, id, object }
         }
-        Traced::Opened { pid } => TraceRecord::Opened { at_ns, device: device(), pid, ancestors },
+        Traced::Opened { pid } => {
+            let ancestors = std::mem::take(&mut found.ancestors);
+            TraceRecord::Opened { at_ns, device: device(), pid, ancestors }
+        }
         Traced::Closed { pid } => TraceRecord::Closed { at_ns, device: device(), pid },
         Traced::Died { node, pid } => TraceRecord::Died { at_ns, device: device(), node, pid },
         Traced::Frozen { pid } => TraceRecord::Frozen { at_ns, device: device(), pid },
@@ -461,40 +472,16 @@ fn record_of(
     }
 }
 
-/// A send without what is not in its entry.
-fn sent_record(entry: &LogEntry) -> SentRecord {
-    SentRecord {
-        at_ns: 0,
-        device: String::new(),
-        id: entry.id,
-        kind: match entry.kind {
-            TransactionKind::Call => SendKind::Call,
-            TransactionKind::Oneway => SendKind::Oneway,
-            TransactionKind::Reply => SendKind::Reply,
-        },
-        from_pid: entry.from_pid,
-        from_tid: entry.from_tid,
-        to_pid: entry.to_pid,
-        to_tid: entry.to_tid,
-        node: entry.node,
-        handle: entry.handle,
-        code: entry.code,
-        flags: entry.flags,
-        data_bytes: entry.data_size,
-        offsets_bytes: entry.offsets_size,
-        within: 0,
-        status: match entry.end {
-            SendEnd::Accepted | SendEnd::Incomplete => SendStatus::Accepted,
-            SendEnd::Refused { code, errno, .. } => {
-                SendStatus::Refused { code, errno: errno.unsigned_abs() }
-            }
-            SendEnd::Undelivered { errno, .. } => {
-                let code = binder_uapi::BR_FAILED_REPLY;
-                SendStatus::Refused { code, errno: errno.unsigned_abs() }
-            }
-        },
-        interface: None,
-        data: Vec::new(),
+fn send_status(end: SendEnd) -> SendStatus {
+    match end {
+        SendEnd::Accepted | SendEnd::Incomplete => SendStatus::Accepted,
+        SendEnd::Refused { code, errno, .. } => {
+            SendStatus::Refused { code, errno: errno.unsigned_abs() }
+        }
+        SendEnd::Undelivered { errno, .. } => {
+            let code = binder_uapi::BR_FAILED_REPLY;
+            SendStatus::Refused { code, errno: errno.unsigned_abs() }
+        }
     }
 }
 

@@ -8,7 +8,6 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
-use alloc::vec;
 
 use binder_core::{
     ProcessKey, SnapshotItem, StackSide, TransactionKind, TransactionView, WorkView,
@@ -90,11 +89,16 @@ pub fn interface_of_data(read: impl Fn(usize, &mut [u8]) -> bool) -> Option<Stri
     if !PARTITIONS.contains(&partition) || !(1..=MAX_NAME_CHARS).contains(&len_chars) {
         return None;
     }
-    let mut name = vec![0; 2 * len_chars];
-    if !read(NAME_START, &mut name) {
+    let mut units = [0; 2 * MAX_NAME_CHARS];
+    let units = &mut units[..2 * len_chars];
+    if !read(NAME_START, units) {
         return None;
     }
-    name.chunks_exact(2).map(|unit| name_char(u16::from_le_bytes([unit[0], unit[1]]))).collect()
+    let mut name = String::with_capacity(len_chars);
+    for unit in units.chunks_exact(2) {
+        name.push(name_char(u16::from_le_bytes([unit[0], unit[1]]))?);
+    }
+    Some(name)
 }
 
 fn word(bytes: &[u8]) -> u32 {

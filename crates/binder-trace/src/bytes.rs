@@ -1,5 +1,6 @@
 //! Numbers and strings as records hold them: numbers in as few bytes as they need, strings behind their lengths.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -8,15 +9,12 @@ const NUMBER_MAX_BYTES: usize = 10;
 
 /// Appends a number, seven bits a byte, the lowest first; a byte with its highest bit set is not the last.
 pub(crate) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
-    let mut encoded = [0; NUMBER_MAX_BYTES];
-    let mut len = 0;
+    // Most take one byte or two, and to copy so few costs more than to write them.
     while number >= 0x80 {
-        encoded[len] = low_bits(number) | 0x80;
+        bytes.push(low_bits(number) | 0x80);
         number >>= 7;
-        len += 1;
     }
-    encoded[len] = low_bits(number);
-    bytes.extend_from_slice(&encoded[..=len]);
+    bytes.push(low_bits(number));
 }
 
 fn low_bits(number: u64) -> u8 {
@@ -63,8 +61,8 @@ impl<'a> ByteReader<'a> {
         Some(bytes)
     }
 
-    pub(crate) fn text(&mut self) -> Option<String> {
-        Some(String::from_utf8_lossy(self.bytes()?).into_owned())
+    pub(crate) fn text(&mut self) -> Option<Cow<'a, str>> {
+        self.bytes().map(String::from_utf8_lossy)
     }
 }
 

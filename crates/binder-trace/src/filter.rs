@@ -94,7 +94,7 @@ impl TraceFilter {
             naming.method == Some(method.as_str()) || method.parse() == Ok(naming.code)
         };
         self.wants_parties(&parties, tracker)
-            && (devices.is_empty() || devices.contains(&call.sent.device))
+            && (devices.is_empty() || devices.iter().any(|it| **it == *call.sent.device))
             && (interfaces.is_empty() || interfaces.iter().any(|part| interface.contains(&**part)))
             && (wanted.is_empty() || wanted.iter().any(is_method))
             && least_ns.is_none_or(|least| call.total_ns().is_some_and(|took| took >= least))
@@ -114,7 +114,7 @@ impl TraceFilter {
             _ => return true,
         };
         !is_about_calls
-            && (self.devices.is_empty() || self.devices.contains(device))
+            && (self.devices.is_empty() || self.devices.iter().any(|it| **it == **device))
             && self.wants_parties(&[pid], tracker)
     }
 

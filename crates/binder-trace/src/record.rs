@@ -4,6 +4,7 @@
 //! know, and over fields behind those that it knows: both may be added without another version.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::bytes::{ByteReader, put_bytes, put_number};
@@ -61,7 +62,7 @@ pub struct SentRecord {
     /// When, by the driver's clock.
     pub at_ns: u64,
     /// The device.
-    pub device: String,
+    pub device: Arc<str>,
     /// The debug id of the transaction.
     pub id: u32,
     /// What it is.
@@ -115,15 +116,15 @@ pub enum TraceRecord {
     /// Something goes along with a send, which is told afterwards.
     Carried { at_ns: u64, id: u32, object: CarriedObject },
     /// A process has opened a device. Of its ancestors the nearest are told, its parent first.
-    Opened { at_ns: u64, device: String, pid: u32, ancestors: Vec<u32> },
+    Opened { at_ns: u64, device: Arc<str>, pid: u32, ancestors: Vec<u32> },
     /// An open file of a process has ended.
-    Closed { at_ns: u64, device: String, pid: u32 },
+    Closed { at_ns: u64, device: Arc<str>, pid: u32 },
     /// A process is told that the owner of an object is gone.
-    Died { at_ns: u64, device: String, node: u32, pid: u32 },
+    Died { at_ns: u64, device: Arc<str>, node: u32, pid: u32 },
     /// A process is frozen.
-    Frozen { at_ns: u64, device: String, pid: u32 },
+    Frozen { at_ns: u64, device: Arc<str>, pid: u32 },
     /// A process is frozen no more.
-    Thawed { at_ns: u64, device: String, pid: u32 },
+    Thawed { at_ns: u64, device: Arc<str>, pid: u32 },
     /// So much was not told here, since the reader was too slow.
     Dropped { records: u64 },
 }
@@ -243,7 +244,7 @@ impl TraceRecord {
         let from = &mut from;
         Some(match kind {
             CLOCK => Self::Clock { at_ns: from.number()?, unix_ns: from.number()? },
-            NAMED => Self::Named { name: from.text()?, pid: from.small()? },
+            NAMED => Self::Named { name: from.text()?.into_owned(), pid: from.small()? },
             SENT => Self::Sent(SentRecord::of_fields(from)?),
             RECEIVED => Self::Received {
                 at_ns: from.number()?,
@@ -279,7 +280,7 @@ impl TraceRecord {
 
     /// The records of what concerns a process, which begin alike.
     fn of_device(kind: u8, from: &mut ByteReader<'_>) -> Option<Self> {
-        let (device, at_ns) = (from.text()?, from.number()?);
+        let (device, at_ns) = (from.text()?.into(), from.number()?);
         Some(match kind {
             OPENED => {
                 let pid = from.small()?;
@@ -336,7 +337,7 @@ impl SentRecord {
     }
 
     fn of_fields(from: &mut ByteReader<'_>) -> Option<Self> {
-        let (device, at_ns) = (from.text()?, from.number()?);
+        let (device, at_ns) = (from.text()?.into(), from.number()?);
         let id = from.small()?;
         let kind = match from.number()? {
             0 => SendKind::Call,
@@ -369,7 +370,7 @@ impl SentRecord {
             status,
             data_bytes: from.number()?,
             offsets_bytes: from.number()?,
-            interface: Some(from.text()?).filter(|name| !name.is_empty()),
+            interface: Some(from.text()?.into_owned()).filter(|name| !name.is_empty()),
             data: from.bytes()?.to_vec(),
         })
     }
@@ -460,7 +461,7 @@ pub(crate) mod tests {
 
     /// One record of each kind.
     pub(crate) fn all_kinds() -> Vec<TraceRecord> {
-        let device = || String::from("binder");
+        let device = || Arc::from("binder");
         let refused = SendStatus::Refused { code: 29_201, errno: 22 };
         vec![
             TraceRecord::Clock { at_ns: 1, unix_ns: u64::MAX },

@@ -61,30 +61,55 @@ pub fn recording_block(content: &[u8]) -> Vec<u8> {
     block
 }
 
-/// Reads the records of a recording.
+/// Reads the records of a recording, which comes in pieces of any size.
+///
+/// There are none for now when it ends as an iterator: the next may come with the next piece. It keeps no more than a
+/// block and a piece.
 #[derive(Debug)]
-pub struct RecordingReader<'a> {
-    rest: &'a [u8],
+pub struct RecordingReader {
+    bytes: Vec<u8>,
+    /// As many are read.
+    taken: usize,
+    /// No piece comes any more.
+    is_all: bool,
     block: RecordStream,
     lost_bytes: u64,
 }
 
-impl<'a> RecordingReader<'a> {
-    /// Begins to read.
+impl RecordingReader {
+    /// Begins to read with the first piece: 12 bytes at least, if there are as many.
     ///
     /// # Errors
     ///
-    /// [`BadRecording`] when it is none that this can read.
-    pub fn new(bytes: &'a [u8]) -> Result<Self, BadRecording> {
-        let (head, rest) = bytes.split_at_checked(HEAD_BYTES).ok_or(BadRecording::NoRecording)?;
+    /// [`BadRecording`] when it is of none that this can read.
+    pub fn new(piece: &[u8]) -> Result<Self, BadRecording> {
+        let (head, rest) = piece.split_at_checked(HEAD_BYTES).ok_or(BadRecording::NoRecording)?;
         let (magic, version) = head.split_at(MAGIC.len());
         if magic != MAGIC {
             return Err(BadRecording::NoRecording);
         }
         match word(version) {
-            VERSION => Ok(Self { rest, block: RecordStream::default(), lost_bytes: 0 }),
+            VERSION => Ok(Self {
+                bytes: rest.to_vec(),
+                taken: 0,
+                is_all: false,
+                block: RecordStream::default(),
+                lost_bytes: 0,
+            }),
             other => Err(BadRecording::Version(other)),
         }
+    }
+
+    /// Adds a piece.
+    pub fn push(&mut self, piece: &[u8]) {
+        self.bytes.drain(..self.taken);
+        self.taken = 0;
+        self.bytes.extend_from_slice(piece);
+    }
+
+    /// No piece comes any more: a block that is not whole now was not written to its end.
+    pub fn finish(&mut self) {
+        self.is_all = true;
     }
 
     /// How many bytes were passed over so far: of damaged blocks, and of one that was not written to its end.
@@ -94,23 +119,30 @@ impl<'a> RecordingReader<'a> {
 
     /// Goes to the next whole block. Says whether there is one.
     fn next_block(&mut self) -> bool {
-        while !self.rest.is_empty() {
-            if let Some((content, rest)) = first_block(self.rest) {
-                self.rest = rest;
-                self.block = RecordStream::default();
-                self.block.push(content);
-                return true;
+        loop {
+            let rest = &self.bytes[self.taken..];
+            match first_block(rest) {
+                Ok((content, len)) => {
+                    self.block = RecordStream::default();
+                    self.block.push(content);
+                    self.taken += len;
+                    return true;
+                }
+                Err(NoBlock::Cut) if !self.is_all || rest.is_empty() => return false,
+                Err(NoBlock::Cut | NoBlock::Damaged) => {
+                    let found = rest[1..].windows(MARK.len()).position(|window| window == MARK);
+                    // The last bytes may be the first of a mark.
+                    let kept = if self.is_all { 0 } else { MARK.len() - 1 };
+                    let lost = found.map_or(rest.len() - kept, |at| at + 1);
+                    self.lost_bytes += lost as u64;
+                    self.taken += lost;
+                }
             }
-            let found = self.rest[1..].windows(MARK.len()).position(|window| window == MARK);
-            let lost = found.map_or(self.rest.len(), |at| at + 1);
-            self.lost_bytes += lost as u64;
-            self.rest = &self.rest[lost..];
         }
-        false
     }
 }
 
-impl Iterator for RecordingReader<'_> {
+impl Iterator for RecordingReader {
     type Item = TraceRecord;
 
     fn next(&mut self) -> Option<TraceRecord> {
@@ -129,14 +161,28 @@ impl Iterator for RecordingReader<'_> {
     }
 }
 
-/// The content of the block at the beginning of `bytes`, and what is behind it.
-fn first_block(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (head, rest) = bytes.split_at_checked(BLOCK_HEAD_BYTES)?;
+/// Why there is no block at the beginning of bytes.
+enum NoBlock {
+    /// It may be one, of which they are a part.
+    Cut,
+    Damaged,
+}
+
+/// The content of the block at the beginning of `bytes`, and the length of the whole of it.
+fn first_block(bytes: &[u8]) -> Result<(&[u8], usize), NoBlock> {
+    let (head, rest) = bytes.split_at_checked(BLOCK_HEAD_BYTES).ok_or(NoBlock::Cut)?;
     let (mark, numbers) = head.split_at(MARK.len());
     let (len, checksum) = numbers.split_at(4);
-    let len = usize::try_from(word(len)).ok().filter(|len| *len <= BLOCK_MAX_BYTES)?;
-    let (content, rest) = rest.split_at_checked(len).filter(|_| mark == MARK)?;
-    (crc32c(content) == word(checksum)).then_some((content, rest))
+    let len = usize::try_from(word(len)).unwrap_or(usize::MAX);
+    if mark != MARK || len > BLOCK_MAX_BYTES {
+        return Err(NoBlock::Damaged);
+    }
+    let content = rest.get(..len).ok_or(NoBlock::Cut)?;
+    if crc32c(content) == word(checksum) {
+        Ok((content, BLOCK_HEAD_BYTES + len))
+    } else {
+        Err(NoBlock::Damaged)
+    }
 }
 
 fn word(bytes: &[u8]) -> u32 {
@@ -163,12 +209,38 @@ mod tests {
         all_kinds().iter().map(block).collect()
     }
 
+    /// The records of a recording that comes in pieces of `size` bytes behind its head, and the bytes that are lost.
+    fn read(bytes: &[u8], size: usize) -> (Vec<TraceRecord>, u64) {
+        let (head, rest) = bytes.split_at(HEAD_BYTES);
+        let mut reader = RecordingReader::new(head).unwrap();
+        let mut records = Vec::new();
+        for piece in rest.chunks(size) {
+            reader.push(piece);
+            records.extend(reader.by_ref());
+        }
+        reader.finish();
+        records.extend(reader.by_ref());
+        (records, reader.lost_bytes())
+    }
+
     #[test]
-    fn what_was_recorded_is_read() {
+    fn what_was_recorded_is_read_from_pieces_of_any_size() {
         let bytes = recording(&one_each());
-        let mut reader = RecordingReader::new(&bytes).unwrap();
-        assert_eq!(reader.by_ref().collect::<Vec<_>>(), all_kinds());
-        assert_eq!(reader.lost_bytes(), 0);
+        for size in [1, 2, 7, 100, bytes.len()] {
+            assert_eq!(read(&bytes, size), (all_kinds(), 0), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_reader_keeps_a_block_and_a_piece() {
+        let blocks = one_each();
+        let longest = blocks.iter().map(Vec::len).max().unwrap();
+        let mut reader = RecordingReader::new(&recording_head()).unwrap();
+        for piece in blocks.concat().repeat(100).chunks(64) {
+            reader.push(piece);
+            assert!(reader.bytes.len() <= longest + piece.len(), "{}", reader.bytes.len());
+            reader.by_ref().for_each(drop);
+        }
     }
 
     #[test]
@@ -183,9 +255,8 @@ mod tests {
                 fits
             });
             let whole = whole.count();
-            let mut reader = RecordingReader::new(&bytes[..end]).unwrap();
-            assert_eq!(reader.by_ref().collect::<Vec<_>>(), all_kinds()[..whole], "{end}");
-            assert_eq!(reader.lost_bytes(), left as u64, "{end}");
+            let expected = (all_kinds()[..whole].to_vec(), left as u64);
+            assert_eq!(read(&bytes[..end], 7), expected, "{end}");
         }
     }
 
@@ -196,11 +267,12 @@ mod tests {
             let mut blocks = blocks.clone();
             blocks[5][damaged] ^= 0x10;
             let bytes = recording(&blocks);
-            let mut reader = RecordingReader::new(&bytes).unwrap();
             let mut expected = all_kinds();
             expected.remove(5);
-            assert_eq!(reader.by_ref().collect::<Vec<_>>(), expected, "{damaged}");
-            assert_eq!(reader.lost_bytes(), blocks[5].len() as u64, "{damaged}");
+            for size in [1, 50, bytes.len()] {
+                let expected = (expected.clone(), blocks[5].len() as u64);
+                assert_eq!(read(&bytes, size), expected, "{damaged} in pieces of {size}");
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Traces in files: made, shown and counted.
 
-use std::fs::{self, File};
-use std::io::{Write, stdout};
+use std::fs::File;
+use std::io::{Read, Write, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -17,6 +17,8 @@ use crate::run;
 
 /// A block has not many more bytes than this.
 const BLOCK_BYTES: usize = 256 << 10;
+/// Bytes that are read in one go.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// Writes what happens into a file.
 pub(super) fn record(options: &TraceRecordOptions) -> Result<ExitCode, Failure> {
@@ -117,8 +119,23 @@ pub(super) fn read(
     mut take: impl FnMut(TraceRecord) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let tried = format!("reading {}", path.display());
-    let bytes = fs::read(path).map_err(failed(&tried))?;
-    let mut reader = RecordingReader::new(&bytes).map_err(failed(&tried))?;
+    let mut file = File::open(path).map_err(failed(&tried))?;
+    let mut piece = Vec::with_capacity(PIECE_BYTES);
+    let mut next_piece = |piece: &mut Vec<u8>| {
+        piece.clear();
+        let read = (&mut file).take(PIECE_BYTES as u64).read_to_end(piece);
+        read.map_err(failed(&tried))
+    };
+    next_piece(&mut piece)?;
+    let mut reader = RecordingReader::new(&piece).map_err(failed(&tried))?;
+    loop {
+        reader.by_ref().try_for_each(&mut take)?;
+        if next_piece(&mut piece)? == 0 {
+            break;
+        }
+        reader.push(&piece);
+    }
+    reader.finish();
     reader.by_ref().try_for_each(&mut take)?;
     let lost = reader.lost_bytes();
     if lost > 0 {

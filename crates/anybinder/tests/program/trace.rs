@@ -47,6 +47,21 @@ fn a_command_in_a_world_of_its_own_is_traced_to_its_end() {
 }
 
 #[test]
+fn who_traces_in_a_world_is_told_of_the_other_that_the_command_gets() {
+    for (options, is_found, is_told) in
+        [("", false, true), ("--manager", true, false), ("--here", true, false)]
+    {
+        let script = format!("$0 trace {options} -- $0 service check manager && exit 7; exit 8");
+        let world = ["run", "--manager", "--", "sh", "-c", &script, PROGRAM];
+        let outcome = finish(&mut Caller::all()[0].command(&world));
+        assert_eq!(outcome.code(), if is_found { 7 } else { 8 }, "{options}: {outcome:?}");
+        let notice =
+            "the command has a world of its own, without the services at /dev/binderfs; --here ";
+        assert_eq!(outcome.stderr.contains(notice), is_told, "{options}: {outcome:?}");
+    }
+}
+
+#[test]
 fn clients_in_another_pid_namespace_have_the_numbers_that_the_driver_sees() {
     for caller in Caller::all() {
         // There they are 1 and 2.

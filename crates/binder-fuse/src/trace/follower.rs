@@ -87,11 +87,11 @@ impl TraceFollower {
         self.queue.dropped += records;
     }
 
-    /// Tells what a process is called, unless that was told.
-    pub(super) fn introduce(&mut self, pid: u32, name: Option<&String>) {
-        if let Some(name) = name
-            && !self.introduced.contains(&pid)
-            && self.put(&TraceRecord::Named { pid, name: name.clone() })
+    /// Tells what a process is called, which `name` knows, unless that was told.
+    pub(super) fn introduce(&mut self, pid: u32, name: impl FnOnce() -> Option<String>) {
+        if !self.introduced.contains(&pid)
+            && let Some(name) = name()
+            && self.put(&TraceRecord::Named { pid, name })
         {
             self.introduced.insert(pid);
         }
@@ -192,7 +192,7 @@ mod tests {
         let mut follower = TraceFollower::new(sight(0, true));
         let record = |pid| TraceRecord::Opened {
             at_ns: 1,
-            device: "x".repeat(1000),
+            device: "x".repeat(1000).into(),
             pid,
             ancestors: Vec::new(),
         };

@@ -53,7 +53,7 @@ fn complete_event(log: &CallLog, slice: &Slice<'_>) -> Value {
         "dur": us(slice.end_ns - slice.begin_ns),
         "args": {
             "id": call.sent.id,
-            "device": call.sent.device,
+            "device": &*call.sent.device,
             "bytes": call.sent.data_bytes,
             "status": status_words(call.status),
         },

@@ -23,7 +23,7 @@ pub fn csv(log: &CallLog) -> String {
         let objects = call.objects.len() + reply.map_or(0, |reply| reply.objects.len());
         let cells = [
             log.tracker.unix_ns(sent.at_ns).to_string(),
-            sent.device.clone(),
+            sent.device.to_string(),
             if sent.kind == SendKind::Oneway { "oneway" } else { "call" }.into(),
             sent.id.to_string(),
             known(sent.within),
@@ -52,13 +52,25 @@ pub fn csv(log: &CallLog) -> String {
 }
 
 fn quoted(cell: String) -> String {
-    // A program that calculates takes a cell that begins so for a formula.
-    let is_formula = cell.starts_with(['=', '+', '-', '@']);
-    let cell = if is_formula { format!("'{cell}") } else { cell };
-    if cell.contains([',', '"', '\r', '\n']) {
+    let cell = guarded(&cell);
+    if cell.contains([',', ';', '"', '\t', '\r', '\n']) {
         return format!("\"{}\"", cell.replace('"', "\"\""));
     }
     cell
+}
+
+/// Puts a mark before what a spreadsheet would calculate: programs choose their names. Where numbers have a decimal
+/// comma it parts cells at semicolons, and does not know our quotes then.
+fn guarded(cell: &str) -> String {
+    let pieces = cell.split_inclusive([';', '\t', '\r', '\n']);
+    pieces.flat_map(|piece| [if is_formula(piece) { "'" } else { "" }, piece]).collect()
+}
+
+/// Whether a spreadsheet takes this for a formula. Some pass over what is before it, and some know wide signs.
+fn is_formula(text: &str) -> bool {
+    let is_passed_over = |c: char| c.is_whitespace() || c.is_control() || c == '"';
+    let signs = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+    text.trim_start_matches(is_passed_over).starts_with(signs)
 }
 
 #[cfg(test)]
@@ -87,6 +99,22 @@ mod tests {
 
     #[test]
     fn no_cell_is_a_formula() {
-        assert_eq!(quoted("=1+1".into()), "'=1+1");
+        let cases = [
+            ("=1+1", "'=1+1"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\u{ff1d}1", "'\u{ff1d}1"),
+            (" =1", "' =1"),
+            ("\t=1", "\"\t'=1\""),
+            ("\r=1", "\"\r'=1\""),
+            ("a;=1", "\"a;'=1\""),
+            ("a\n-1", "\"a\n'-1\""),
+            ("\"=1\"", "\"'\"\"=1\"\"\""),
+            ("a-b=c", "a-b=c"),
+        ];
+        for (cell, expected) in cases {
+            assert_eq!(quoted(cell.into()), expected, "{cell:?}");
+        }
     }
 }
