@@ -51,7 +51,7 @@ pub struct Binder<T: Remotable> {
     node: Arc<Node<T>>,
 }
 
-struct Node<T> {
+pub(crate) struct Node<T> {
     service: T,
     stability: Stability,
     is_requesting_sid: AtomicBool,

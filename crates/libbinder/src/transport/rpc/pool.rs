@@ -323,7 +323,7 @@ mod tests {
         pool.announce();
         let made = Cell::new(0);
         let take = || pool.take(Some(Instant::now()), || made.set(made.get() + 1)).map(drop);
-        let mut wants = || {
+        let wants = || {
             pool.want_another();
             assert_eq!(take(), Err(NoConnection::Overdue));
             made.get()

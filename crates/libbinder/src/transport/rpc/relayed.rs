@@ -8,6 +8,7 @@
 mod memory;
 mod stream;
 
+use std::any::Any;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,6 +25,8 @@ use crate::binder_impl::{
     Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel, Remotable,
     TransactionCode,
 };
+use crate::native::Node;
+use crate::transport::LocalObject;
 use crate::{Interface as _, SpIBinder, StatusCode};
 
 /// The interface of what stands for a file.
@@ -236,6 +239,12 @@ pub(super) fn own_file(object: &SpIBinder) -> Option<Result<OwnedFd, StatusCode>
     let file = own.file();
     let copy = file.as_ref().ok_or(StatusCode::DEAD_OBJECT);
     Some(copy.and_then(|held| held.file.try_clone().map_err(|_| StatusCode::NO_MEMORY)))
+}
+
+/// Whether an object stands for a file, or is an end of a stream.
+pub(super) fn is_own(object: &dyn LocalObject) -> bool {
+    let object: &dyn Any = object;
+    object.is::<Node<StreamEnd>>() || object.is::<Node<RelayedFile>>()
 }
 
 fn ask(

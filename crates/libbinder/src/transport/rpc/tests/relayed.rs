@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Shutdown, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
@@ -188,6 +190,34 @@ fn streams_end_with_their_session_and_are_counted() {
     server.shutdown().expect("from outside of calls");
     assert_eq!(near.read(&mut [0; 1]).expect("read"), 0);
     assert_eq!(far.read(&mut [0; 1]).expect("read"), 0);
+}
+
+#[test]
+fn a_stream_goes_on_while_calls_are_refused_and_is_no_call_of_the_program() {
+    let (is_open, calls) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let (asked, counted) = (Arc::clone(&is_open), Arc::clone(&calls));
+    let (_view, _server, name) = start(move |server| {
+        relay(server);
+        server.set_call_observer(move |_, _| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        server.set_call_guard(move || {
+            if asked.load(Ordering::Relaxed) { Ok(()) } else { Err(StatusCode::PERMISSION_DENIED) }
+        });
+    });
+    let (_session, root) = connect(&name, |session| {
+        session.set_file_descriptor_transport_mode(FdMode::Relayed);
+        session.set_max_incoming_threads(2);
+    });
+    let (near, given) = UnixStream::pair().expect("a pair");
+    let far = UnixStream::from(there_and_back(&root, given).expect("a socket"));
+    is_open.store(false, Ordering::Relaxed);
+    (&near).write_all(b"meanwhile").expect("sent");
+    let mut read = [0; 9];
+    far.set_read_timeout(Some(HANG_TIMEOUT)).expect("a timeout");
+    (&far).read_exact(&mut read).expect("come");
+    assert_eq!(echo(&root, b"refused"), Err(StatusCode::PERMISSION_DENIED));
+    assert_eq!(calls.load(Ordering::Relaxed), 2, "the one that took the socket, and this");
 }
 
 #[test]
