@@ -34,7 +34,7 @@ pub fn check(bytes: &[u8]) {
 }
 
 fn piece(from: usize, bytes: usize) -> Vec<u8> {
-    (from..from + bytes).map(|at| (at % 251) as u8).collect()
+    (from..from + bytes).map(|at| at.to_le_bytes()[0]).collect()
 }
 
 /// An end and its file, and what is on its way to it.
