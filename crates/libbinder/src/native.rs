@@ -51,7 +51,7 @@ pub struct Binder<T: Remotable> {
     node: Arc<Node<T>>,
 }
 
-pub(crate) struct Node<T> {
+struct Node<T> {
     service: T,
     stability: Stability,
     is_requesting_sid: AtomicBool,
@@ -101,6 +101,12 @@ impl<T: Remotable> Binder<T> {
         let object = binder.as_local().ok_or(StatusCode::BAD_TYPE)?;
         let node = object.clone().as_any().downcast().map_err(|_| StatusCode::BAD_TYPE)?;
         Ok(Self { node })
+    }
+
+    /// Whether an object of this process is of this type.
+    pub(crate) fn is_behind(object: &dyn LocalObject) -> bool {
+        let object: &dyn Any = object;
+        object.is::<Node<T>>()
     }
 
     fn sp(&self) -> SpIBinder {

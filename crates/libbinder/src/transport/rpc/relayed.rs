@@ -8,7 +8,6 @@
 mod memory;
 mod stream;
 
-use std::any::Any;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +24,6 @@ use crate::binder_impl::{
     Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel, Remotable,
     TransactionCode,
 };
-use crate::native::Node;
 use crate::transport::LocalObject;
 use crate::{Interface as _, SpIBinder, StatusCode};
 
@@ -243,8 +241,7 @@ pub(super) fn own_file(object: &SpIBinder) -> Option<Result<OwnedFd, StatusCode>
 
 /// Whether an object stands for a file, or is an end of a stream.
 pub(super) fn is_own(object: &dyn LocalObject) -> bool {
-    let object: &dyn Any = object;
-    object.is::<Node<StreamEnd>>() || object.is::<Node<RelayedFile>>()
+    Binder::<StreamEnd>::is_behind(object) || Binder::<RelayedFile>::is_behind(object)
 }
 
 fn ask(
