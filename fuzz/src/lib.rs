@@ -10,6 +10,7 @@ pub mod forwarded_parcels;
 pub mod fuse_request;
 pub mod manager_transactions;
 pub mod parcel_values;
+pub mod relayed_streams;
 pub mod ring_request;
 pub mod rpc_session;
 pub mod trace_recording;

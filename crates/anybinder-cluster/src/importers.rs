@@ -124,7 +124,9 @@ impl Importers {
     /// Has all importers say how many calls they made, and waits a moment for that.
     pub(crate) fn ask_for_calls(&self) {
         let mut state = self.state();
-        for importer in state.by_name.values_mut().filter(|importer| importer.is_ready) {
+        // One that has not answered is not asked again: it may not read, and is to hear of other instances yet.
+        let can_answer = |importer: &&mut Importer| importer.is_ready && !importer.is_asked;
+        for importer in state.by_name.values_mut().filter(can_answer) {
             let line = format!("{CALLS_ASKED}\n");
             importer.is_asked = importer.stdin.write_all(line.as_bytes()).is_ok();
         }

@@ -10,13 +10,20 @@ use alloc::vec::Vec;
 pub const RELAY_WINDOW_BYTES: usize = 256 << 10;
 /// The longest piece.
 pub const RELAY_PIECE_BYTES: usize = 64 << 10;
+/// What a shorter piece counts as while it is on its way, so that few calls are, however little each brings.
+const COUNTED_BYTES_MIN: usize = 1 << 10;
+
+/// What a piece takes of the room at the other end, until that has it.
+fn counted(bytes: usize) -> usize {
+    bytes.max(COUNTED_BYTES_MIN)
+}
 
 /// What one end tells the other. What comes is in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayMessage {
     /// This was read.
     Data(Vec<u8>),
-    /// So many bytes were written.
+    /// There is room again for so many bytes.
     Taken(usize),
     /// Nothing more comes.
     End,
@@ -51,7 +58,7 @@ pub struct RelayEnd {
     output: RelayOutput,
     /// Whether the other end has said that nothing more comes.
     has_ended: bool,
-    /// What was written and is not told.
+    /// For how much there is room again that is not told.
     taken: usize,
 }
 
@@ -72,7 +79,8 @@ impl RelayEnd {
     /// How many bytes are to be read from the file now, at most; 0 while the other end has no room.
     #[must_use]
     pub fn readable(&self) -> usize {
-        if self.is_reading { self.room.min(RELAY_PIECE_BYTES) } else { 0 }
+        let has_room = self.is_reading && self.room >= COUNTED_BYTES_MIN;
+        if has_room { self.room.min(RELAY_PIECE_BYTES) } else { 0 }
     }
 
     /// Whether more may come from the file.
@@ -88,7 +96,7 @@ impl RelayEnd {
             self.is_reading = false;
             return RelayMessage::End;
         }
-        self.room = self.room.saturating_sub(bytes.len());
+        self.room = self.room.saturating_sub(counted(bytes.len()));
         RelayMessage::Data(bytes.to_vec())
     }
 
@@ -100,12 +108,13 @@ impl RelayEnd {
     pub fn receive(&mut self, message: RelayMessage) -> Result<(), RelayOutOfStep> {
         match message {
             RelayMessage::Data(bytes) => {
-                let waiting = self.queue.len() + self.taken + bytes.len();
+                let waiting = self.queue.len() + self.taken + counted(bytes.len());
                 if self.has_ended || waiting > RELAY_WINDOW_BYTES {
                     return Err(RelayOutOfStep);
                 }
                 // What nobody reads is dropped; the other end hears that soon.
                 if self.output == RelayOutput::Open {
+                    self.taken += counted(bytes.len()) - bytes.len();
                     self.queue.extend(bytes);
                 }
             }
@@ -124,6 +133,13 @@ impl RelayEnd {
             RelayMessage::Broken => self.is_reading = false,
         }
         Ok(())
+    }
+
+    /// Takes note that the other end is gone, with what it has not told.
+    pub fn lose(&mut self) {
+        self.is_reading = false;
+        self.has_ended = true;
+        self.finish();
     }
 
     /// What is to be written next.
@@ -226,6 +242,33 @@ mod tests {
         assert!(to.unwritten().is_empty());
         from.receive(told).unwrap();
         assert_eq!((from.readable(), from.is_over()), (0, true));
+    }
+
+    #[test]
+    fn few_pieces_are_on_their_way_however_short_they_are() {
+        let (mut from, mut to) = (RelayEnd::new(true, false), RelayEnd::new(false, true));
+        let mut pieces = 0;
+        for _ in 0..3 {
+            while from.readable() > 0 {
+                to.receive(from.read(&[1])).unwrap();
+                pieces += 1;
+            }
+            assert!(pieces <= RELAY_WINDOW_BYTES / COUNTED_BYTES_MIN, "{pieces}");
+            to.wrote(pieces);
+            from.receive(to.take_taken().unwrap()).unwrap();
+            pieces = 0;
+        }
+        assert_eq!(from.readable(), RELAY_PIECE_BYTES, "nothing is lost on the way");
+    }
+
+    #[test]
+    fn what_an_end_that_is_gone_has_sent_is_written() {
+        let mut end = RelayEnd::new(true, true);
+        end.receive(RelayMessage::Data(vec![1, 2])).unwrap();
+        end.lose();
+        assert_eq!((end.readable(), end.is_over(), end.unwritten()), (0, false, &[1, 2][..]));
+        end.wrote(2);
+        assert!(end.is_over());
     }
 
     #[test]

@@ -103,6 +103,12 @@ impl<T: Remotable> Binder<T> {
         Ok(Self { node })
     }
 
+    /// Whether an object of this process is of this type.
+    pub(crate) fn is_behind(object: &dyn LocalObject) -> bool {
+        let object: &dyn Any = object;
+        object.is::<Node<T>>()
+    }
+
     fn sp(&self) -> SpIBinder {
         SpIBinder::from_local(self.node.clone())
     }

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, IsCa, Issuer,
+    KeyIdMethod, KeyPair, RevokedCertParams, SanType, SerialNumber, date_time_ymd,
+};
 
 /// An issuer that all machines of a test believe.
 pub(crate) struct Authority {
@@ -26,9 +29,36 @@ impl Authority {
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         let id = format!("spiffe://test/{machine}");
         params.subject_alt_names.push(SanType::URI(id.try_into().unwrap()));
+        params.serial_number = Some(serial(machine));
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         fs::write(dir.join("cert.pem"), certificate.pem()).unwrap();
         fs::write(dir.join("key.pem"), key.serialize_pem()).unwrap();
         fs::write(dir.join("ca.pem"), self.certificate.pem()).unwrap();
     }
+
+    /// Writes a list of what was written for machines of these names and is not believed any more.
+    pub(crate) fn revoke(&self, machines: &[&str], list: &Path) {
+        let (then, later) = (date_time_ymd(2020, 1, 1), date_time_ymd(2120, 1, 1));
+        let revoked = |machine: &&str| RevokedCertParams {
+            serial_number: serial(machine),
+            revocation_time: then,
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let params = CertificateRevocationListParams {
+            this_update: then,
+            next_update: later,
+            crl_number: SerialNumber::from(1_u64),
+            issuing_distribution_point: None,
+            revoked_certs: machines.iter().map(revoked).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        fs::write(list, params.signed_by(&self.issuer).unwrap().pem().unwrap()).unwrap();
+    }
+}
+
+/// What a machine's certificate is called on a list.
+fn serial(machine: &str) -> SerialNumber {
+    // The first bit would be a sign.
+    SerialNumber::from_slice(&[&[1], machine.as_bytes()].concat())
 }

@@ -88,12 +88,21 @@ pub(crate) struct MachineOptions {
     pub(crate) store: Vec<OsString>,
     /// Whether it keeps a log of all that it does.
     pub(crate) has_log: bool,
+    /// Whether it has a list of certificates that are not believed.
+    pub(crate) has_revoked: bool,
 }
 
 impl MachineOptions {
     pub(crate) fn new(cluster: String) -> Self {
         let policy = "allow * *\nallow * machine=*\n";
-        Self { cluster, policy, declared: "", store: Vec::new(), has_log: false }
+        Self {
+            cluster,
+            policy,
+            declared: "",
+            store: Vec::new(),
+            has_log: false,
+            has_revoked: false,
+        }
     }
 }
 
@@ -145,6 +154,8 @@ impl Machine {
             .arg(self.dir.join("key.pem"))
             .arg("--ca")
             .arg(self.dir.join("ca.pem"))
+            .args(self.options.has_revoked.then_some("--revoked"))
+            .args(self.options.has_revoked.then(|| self.dir.join("revoked.pem")))
             .arg("--policy")
             .arg(file("policy", self.options.policy))
             .arg("--declared")
@@ -238,6 +249,14 @@ impl Machine {
     fn signal(&self, signal: Signal) {
         let pid = self.manager.as_ref().unwrap().id().try_into().unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Has the certificates be believed no more that are of these machines of this place, of none else.
+    pub(crate) fn revoke(&self, place: &Place, machines: &[&str]) {
+        place.authority.revoke(machines, &self.dir.join("revoked.pem"));
+        if self.manager.is_some() {
+            self.signal(Signal::HUP);
+        }
     }
 
     /// Has another issuer's certificates be read, whom no other machine believes, and who believes none.

@@ -42,6 +42,7 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("the_instance_with_fewest_calls_is_chosen", the_least_busy_is_chosen),
     ("a_machine_tells_its_figures", a_machine_tells_its_figures),
     ("certificates_are_read_again_while_sessions_go_on", certificates_are_read_again),
+    ("a_machine_whose_certificate_is_revoked_is_not_served", a_revoked_machine_is_not_served),
     ("what_strangers_write_into_etcd_hides_no_name", strangers_hide_no_name),
     ("a_request_has_one_id_in_the_logs_of_both_machines", a_request_has_one_id),
     ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
@@ -472,6 +473,25 @@ fn certificates_are_read_again(place: &Place) {
     wait_until(|| !there.log_lines("the certificates are read again").is_empty());
     assert!(client.check("test.other").is_none(), "it believes nobody any more");
     assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
+}
+
+fn a_revoked_machine_is_not_served(place: &Place) {
+    let etcd = Etcd::start(1);
+    let options = MachineOptions { has_log: true, ..MachineOptions::new(etcd.url()) };
+    let here = place.machine(0, &options);
+    let listing = MachineOptions { has_revoked: true, ..options };
+    let mut there = place.machine_without_manager(1, &listing);
+    there.revoke(place, &["m7"]);
+    there.start_manager();
+    let _services = [there.serve(NAME, "there"), there.serve("test.other", "other")];
+    let client = here.client();
+    let found = client.find(NAME, "there");
+    there.revoke(place, &["m7", "m0"]);
+    wait_until(|| !there.log_lines("the certificates are read again").is_empty());
+    assert!(client.check("test.other").is_none(), "it is not believed any more");
+    assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
+    there.revoke(place, &["m7"]);
+    client.find("test.other", "other");
 }
 
 fn strangers_hide_no_name(place: &Place) {

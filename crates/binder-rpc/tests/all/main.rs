@@ -2,6 +2,7 @@
 
 pub mod corpus;
 mod faults;
+pub mod relayed_corpus;
 mod streams;
 mod traces;
 mod two_sides;

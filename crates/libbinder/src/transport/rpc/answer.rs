@@ -15,8 +15,9 @@ use super::codec::{count_files, files};
 use super::connection::Connection;
 use super::link::ReadMode;
 use super::offer::CallGuard;
+use super::relayed;
 use super::shared::{SharedSession, Tell};
-use crate::transport::{Parcel, serve};
+use crate::transport::{LocalObject, Parcel, serve};
 use crate::{StatusCode, TraceId, deadline};
 
 /// How long a thread waits for the next call of a connection before it leaves that to the reader. Calls that come
@@ -117,9 +118,9 @@ impl SharedSession {
         }
         caller.trace_id = self.trace_id_of(transaction.trace_id);
         let (connection, reply) = serving(self, Some(connection), || {
-            self.observed(|| {
-                self.admit()?;
-                serve(&object?, caller, transaction.code, data?, transaction.flags)
+            self.supervised(object.as_ref().ok(), || {
+                let object = object.as_ref().map_err(|status| *status)?;
+                serve(object, caller, transaction.code, data?, transaction.flags)
             })
         });
         // Without a connection, a call within this one has ended the session.
@@ -139,11 +140,20 @@ impl SharedSession {
         self.terms.guard.as_ref().map_or(Ok(()), CallGuard::admit)
     }
 
-    /// Serves a call of the peer's, and tells who wants to know how long that took.
-    fn observed<T>(&self, serve: impl FnOnce() -> Result<T, StatusCode>) -> Result<T, StatusCode> {
-        let Some(observer) = &self.terms.observer else { return serve() };
+    /// Serves a call of the peer's if it is admitted, and tells who wants to know how long that took. Calls of relayed
+    /// files are none of the program's: a stream of which a piece is refused would go on without it.
+    fn supervised<T>(
+        &self,
+        object: Option<&Arc<dyn LocalObject>>,
+        serve: impl FnOnce() -> Result<T, StatusCode>,
+    ) -> Result<T, StatusCode> {
+        if self.terms.relays_files() && object.is_some_and(|object| relayed::is_own(&**object)) {
+            return serve();
+        }
+        let admitted = || self.admit().and_then(|()| serve());
+        let Some(observer) = &self.terms.observer else { return admitted() };
         let began = Instant::now();
-        let served = serve();
+        let served = admitted();
         observer.tell(began, served.as_ref().map(|_| ()).map_err(|status| *status));
         served
     }
@@ -192,8 +202,7 @@ impl SharedSession {
             caller.pid = 0;
             caller.trace_id = self.trace_id_of(transaction.trace_id);
             let (_, served) = serving(self, None, || {
-                self.observed(|| {
-                    self.admit()?;
+                self.supervised(Some(&object), || {
                     serve(&object, caller, transaction.code, data?, transaction.flags)
                 })
             });

@@ -39,6 +39,8 @@ struct State {
     is_reserved: bool,
     /// Connections on which an answer is to come that nobody waits for, and that have not been replaced.
     given_up: usize,
+    /// How many connections are being made in the place of others.
+    making: usize,
 }
 
 /// How often a connection may be put first in a row: the others must be read at times, for what the
@@ -48,6 +50,9 @@ const FIRSTS: u32 = 64;
 /// How long a thread that was woken for nothing does without being woken again. Those who call in a
 /// row on few connections would else wake others at each call, who find them taken again.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// For how many pauses all connections are in use before a stream has another made.
+const PATIENCE: u32 = 10;
 
 /// Where a connection goes back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +82,7 @@ impl State {
         let is_wanted = self.given_up > 0 && !self.is_closed;
         if is_wanted {
             self.given_up -= 1;
+            self.making += 1;
         }
         is_wanted
     }
@@ -169,12 +175,25 @@ impl ConnectionPool {
         self.state().given_up += 1;
     }
 
-    /// Has one more be made for the next call, if all are in use: what those wait for may be that very call.
+    /// Has one more be made for the next call, if all are in use and stay so: what those wait for may be that very call.
     pub(super) fn want_another(&self) {
         let mut state = self.state();
-        if state.idle.is_empty() && state.total > 0 && state.given_up == 0 {
+        for _ in 0..PATIENCE {
+            if !state.idle.is_empty() || state.is_closed {
+                return;
+            }
+            let paused = self.closed.wait_timeout(state, PAUSE);
+            state = paused.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        // One at a time, however many streams there are.
+        if state.idle.is_empty() && state.total > 0 && state.given_up == 0 && state.making == 0 {
             state.given_up = 1;
         }
+    }
+
+    /// Takes down that a connection has been made in the place of one that was given up, or cannot be.
+    pub(super) fn replaced(&self) {
+        self.state().making -= 1;
     }
 
     /// Takes down that the answer has come after all.
@@ -288,5 +307,29 @@ impl ConnectionPool {
         self.freed.notify_all();
         self.closed.notify_all();
         queued
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn streams_have_one_connection_made_at_a_time() {
+        let pool = ConnectionPool::default();
+        // In use: what it waits for may be in a stream.
+        pool.announce();
+        let made = Cell::new(0);
+        let take = || pool.take(Some(Instant::now()), || made.set(made.get() + 1)).map(drop);
+        let wants = || {
+            pool.want_another();
+            assert_eq!(take(), Err(NoConnection::Overdue));
+            made.get()
+        };
+        assert_eq!((wants(), wants()), (1, 1));
+        pool.replaced();
+        assert_eq!((wants(), wants()), (2, 2));
     }
 }

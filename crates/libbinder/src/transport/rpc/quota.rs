@@ -21,7 +21,7 @@ pub(super) enum ServerResource {
     /// The bytes of one-way calls that wait for an earlier one, and of long messages of which a part is missing.
     WaitingBytes,
     /// Descriptors that have come and that no service has yet: of messages of which a part is missing,
-    /// and of one-way calls that wait.
+    /// and of one-way calls that wait; and those of relayed files that the peer has not opened.
     Files,
     /// Connections that have not said what they want yet.
     Handshakes,

@@ -18,12 +18,13 @@ use rustix::net::SocketType;
 use rustix::net::sockopt::{socket_acceptconn, socket_type};
 
 use self::memory::SealedMemory;
-use self::stream::{StreamEnd, StreamKind};
+use self::stream::{StreamEnd, StreamKind, WaitMode};
 use super::quota::{PeerAccount, ServerCharge, ServerResource};
 use crate::binder_impl::{
     Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel, Remotable,
     TransactionCode,
 };
+use crate::transport::LocalObject;
 use crate::{Interface as _, SpIBinder, StatusCode};
 
 /// The interface of what stands for a file.
@@ -44,7 +45,8 @@ const STREAMS_MAX: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
     Memory(SealedMemory),
-    Stream(StreamKind),
+    /// A stream, and whether who reads or writes there does not wait.
+    Stream(StreamKind, WaitMode),
 }
 
 impl FileKind {
@@ -52,17 +54,22 @@ impl FileKind {
     fn of(file: BorrowedFd<'_>) -> Result<Self, &'static str> {
         let status = fstat(file).map_err(|_| "nothing is known of it")?;
         let flags = fcntl_getfl(file).map_err(|_| "nothing is known of it")?;
-        match (FileType::from_raw_mode(status.st_mode), flags & OFlags::RWMODE) {
-            (FileType::RegularFile, _) => SealedMemory::of(file, status.st_size).map(Self::Memory),
-            (FileType::Fifo, OFlags::RDONLY) => Ok(Self::Stream(StreamKind::Readable)),
-            (FileType::Fifo, OFlags::WRONLY) => Ok(Self::Stream(StreamKind::Writable)),
-            (FileType::Fifo, _) => Err("it is both ends of a pipe"),
+        let kind = match (FileType::from_raw_mode(status.st_mode), flags & OFlags::RWMODE) {
+            (FileType::RegularFile, _) => {
+                return SealedMemory::of(file, status.st_size).map(Self::Memory);
+            }
+            (FileType::Fifo, OFlags::RDONLY) => StreamKind::Readable,
+            (FileType::Fifo, OFlags::WRONLY) => StreamKind::Writable,
+            (FileType::Fifo, _) => return Err("it is both ends of a pipe"),
             (FileType::Socket, _) => match (socket_type(file), socket_acceptconn(file)) {
-                (Ok(SocketType::STREAM), Ok(false)) => Ok(Self::Stream(StreamKind::Socket)),
-                _ => Err("it is a socket, but not of a stream"),
+                (Ok(SocketType::STREAM), Ok(false)) => StreamKind::Socket,
+                _ => return Err("it is a socket, but not of a stream"),
             },
-            _ => Err("it is neither memory nor a stream"),
-        }
+            _ => return Err("it is neither memory nor a stream"),
+        };
+        let is_nonblocking = flags.contains(OFlags::NONBLOCK);
+        let mode = if is_nonblocking { WaitMode::Never } else { WaitMode::Wait };
+        Ok(Self::Stream(kind, mode))
     }
 
     fn write(self, parcel: &mut BorrowedParcel<'_>) -> Result<(), StatusCode> {
@@ -71,20 +78,28 @@ impl FileKind {
                 parcel.write(&0_i32)?;
                 memory.write(parcel)
             }
-            Self::Stream(StreamKind::Readable) => parcel.write(&1_i32),
-            Self::Stream(StreamKind::Writable) => parcel.write(&2_i32),
-            Self::Stream(StreamKind::Socket) => parcel.write(&3_i32),
+            Self::Stream(kind, mode) => {
+                let kind = match kind {
+                    StreamKind::Readable => 1_i32,
+                    StreamKind::Writable => 2,
+                    StreamKind::Socket => 3,
+                };
+                parcel.write(&kind)?;
+                parcel.write(&(mode == WaitMode::Never))
+            }
         }
     }
 
     fn read(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode> {
-        Ok(match parcel.read::<i32>()? {
-            0 => Self::Memory(SealedMemory::read(parcel)?),
-            1 => Self::Stream(StreamKind::Readable),
-            2 => Self::Stream(StreamKind::Writable),
-            3 => Self::Stream(StreamKind::Socket),
+        let kind = match parcel.read::<i32>()? {
+            0 => return SealedMemory::read(parcel).map(Self::Memory),
+            1 => StreamKind::Readable,
+            2 => StreamKind::Writable,
+            3 => StreamKind::Socket,
             _ => return Err(StatusCode::BAD_VALUE),
-        })
+        };
+        let mode = if parcel.read()? { WaitMode::Never } else { WaitMode::Wait };
+        Ok(Self::Stream(kind, mode))
     }
 }
 
@@ -135,8 +150,14 @@ impl Drop for StreamCharge {
 struct RelayedFile {
     kind: FileKind,
     /// Until its stream is joined.
-    file: Mutex<Option<OwnedFd>>,
+    file: Mutex<Option<HeldFile>>,
     streams: Arc<RelayedStreams>,
+}
+
+/// A file that is kept open for the peer, at its expense.
+struct HeldFile {
+    file: OwnedFd,
+    _charge: ServerCharge,
 }
 
 /// Makes the object that stands for a file.
@@ -152,8 +173,14 @@ pub(super) fn stand_in(
         tracing::warn!(reason, "a file cannot be relayed");
         StatusCode::FDS_NOT_ALLOWED
     })?;
+    let mut charge = streams.account.charge(ServerResource::Files);
+    charge.set(1).map_err(|reason| {
+        tracing::warn!(%reason, "a file is not relayed");
+        StatusCode::NO_MEMORY
+    })?;
     let file = file.try_clone_to_owned().map_err(|_| StatusCode::NO_MEMORY)?;
-    let (file, streams) = (Mutex::new(Some(file)), Arc::clone(streams));
+    let held = HeldFile { file, _charge: charge };
+    let (file, streams) = (Mutex::new(Some(held)), Arc::clone(streams));
     Ok(Binder::new(RelayedFile { kind, file, streams }).as_binder())
 }
 
@@ -192,13 +219,13 @@ pub(super) fn open(object: &SpIBinder, budget: &RelayBudget) -> Result<OwnedFd, 
                 piece.read()
             })
         }
-        FileKind::Stream(kind) => {
+        FileKind::Stream(kind, mode) => {
             let charge = StreamCharge::take(&budget.streams)?;
-            let (theirs, ours) = kind.mirrored_pair()?;
-            let end = StreamEnd::new(kind.mirror())?;
-            let own = Binder::new(end.clone()).as_binder();
+            let (theirs, ours) = kind.mirrored_pair(mode)?;
+            let (end, starter) = StreamEnd::new(kind.mirror(), charge)?;
+            let own = Binder::new(end).as_binder();
             let peer = ask(object, CONNECT, |data| data.write(&own))?.read()?;
-            end.start(ours, kind.mirror(), peer, charge)?;
+            starter.start(ours, peer)?;
             Ok(theirs)
         }
     }
@@ -209,7 +236,12 @@ pub(super) fn own_file(object: &SpIBinder) -> Option<Result<OwnedFd, StatusCode>
     let own = Binder::<RelayedFile>::from_binder(object).ok()?;
     let file = own.file();
     let copy = file.as_ref().ok_or(StatusCode::DEAD_OBJECT);
-    Some(copy.and_then(|file| file.try_clone().map_err(|_| StatusCode::NO_MEMORY)))
+    Some(copy.and_then(|held| held.file.try_clone().map_err(|_| StatusCode::NO_MEMORY)))
+}
+
+/// Whether an object stands for a file, or is an end of a stream.
+pub(super) fn is_own(object: &dyn LocalObject) -> bool {
+    Binder::<StreamEnd>::is_behind(object) || Binder::<RelayedFile>::is_behind(object)
 }
 
 fn ask(
@@ -226,20 +258,16 @@ fn ask(
 }
 
 impl RelayedFile {
-    fn file(&self) -> MutexGuard<'_, Option<OwnedFd>> {
+    fn file(&self) -> MutexGuard<'_, Option<HeldFile>> {
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn connect(&self, kind: StreamKind, peer: SpIBinder) -> Result<SpIBinder, StatusCode> {
-        if peer.as_remote().is_none() {
-            return Err(StatusCode::BAD_VALUE);
-        }
         let charge = StreamCharge::take(&self.streams)?;
-        let file = self.file().take().ok_or(StatusCode::INVALID_OPERATION)?;
-        let end = StreamEnd::new(kind)?;
-        let own = Binder::new(end.clone()).as_binder();
-        end.start(file, kind, peer, charge)?;
-        Ok(own)
+        let (end, starter) = StreamEnd::new(kind, charge)?;
+        let held = self.file().take().ok_or(StatusCode::INVALID_OPERATION)?;
+        starter.start(held.file, peer)?;
+        Ok(Binder::new(end).as_binder())
     }
 }
 
@@ -259,10 +287,10 @@ impl Remotable for RelayedFile {
             (READ, FileKind::Memory(memory)) => {
                 let (offset, bytes): (i64, i32) = (data.read()?, data.read()?);
                 let file = self.file();
-                let file = file.as_ref().ok_or(StatusCode::DEAD_OBJECT)?;
-                reply.write(&memory.piece(file.as_fd(), offset, bytes)?)
+                let held = file.as_ref().ok_or(StatusCode::DEAD_OBJECT)?;
+                reply.write(&memory.piece(held.file.as_fd(), offset, bytes)?)
             }
-            (CONNECT, FileKind::Stream(kind)) => reply.write(&self.connect(kind, data.read()?)?),
+            (CONNECT, FileKind::Stream(kind, _)) => reply.write(&self.connect(kind, data.read()?)?),
             _ => Err(StatusCode::UNKNOWN_TRANSACTION),
         }
     }

@@ -228,20 +228,23 @@ impl SharedSession {
     /// has come.
     pub(super) fn replace_connection(&self) {
         let Some(this) = self.this().filter(|this| this.reconnect.get().is_some()) else {
-            return;
+            return self.pool.replaced();
         };
         let thread = thread::Builder::new().name("rpc-connect".to_owned());
         let spawned = thread.spawn(move || {
-            let Some(make) = this.reconnect.get() else { return };
-            match make(&this) {
-                Ok(connection) => {
+            let made = this.reconnect.get().map(|make| make(&this));
+            match made {
+                Some(Ok(connection)) => {
                     this.pool.announce();
                     this.put_back(connection, ConnectionUse::Last);
                 }
-                Err(reason) => tracing::debug!(%reason, "no connection more in a session"),
+                Some(Err(reason)) => tracing::debug!(%reason, "no connection more in a session"),
+                None => {}
             }
+            this.pool.replaced();
         });
         if let Err(error) = spawned {
+            self.pool.replaced();
             tracing::debug!(%error, "no thread for a connection more");
         }
     }

@@ -11,6 +11,7 @@ use std::thread;
 
 use binder_rpc::relay::{RELAY_PIECE_BYTES, RelayEnd, RelayMessage, RelayOutput};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, read, retry_on_intr, write};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, recv, send, shutdown,
@@ -57,7 +58,7 @@ impl StreamKind {
     }
 
     /// Makes a file of this kind to be given away, and the one at the other end of it.
-    pub(super) fn mirrored_pair(self) -> Result<(OwnedFd, OwnedFd), StatusCode> {
+    pub(super) fn mirrored_pair(self, mode: WaitMode) -> Result<(OwnedFd, OwnedFd), StatusCode> {
         let pipe = || pipe().map(|(reader, writer)| (reader.into(), writer.into()));
         let pair = match self {
             Self::Readable => pipe(),
@@ -67,42 +68,73 @@ impl StreamKind {
                 socketpair(family, kind, SocketFlags::CLOEXEC, None).map_err(io::Error::from)
             }
         };
-        pair.map_err(|_| StatusCode::NO_MEMORY)
+        let (given, kept): (OwnedFd, OwnedFd) = pair.map_err(|_| StatusCode::NO_MEMORY)?;
+        if mode == WaitMode::Never {
+            let set = fcntl_getfl(&given).and_then(|it| fcntl_setfl(&given, it | OFlags::NONBLOCK));
+            set.map_err(|_| StatusCode::NO_MEMORY)?;
+        }
+        Ok((given, kept))
     }
 }
 
-/// An end, as its peer calls it.
-#[derive(Clone, Debug)]
+/// What happens to who reads or writes when nothing can be done yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitMode {
+    Wait,
+    Never,
+}
+
+/// An end, as its peer calls it. When the peer gives it back, its own end is gone: all that it has told has come by then.
+#[derive(Debug)]
 pub(super) struct StreamEnd(Arc<EndShared>);
+
+/// An end without a file.
+#[derive(Debug)]
+pub(super) struct StreamStarter {
+    shared: Arc<EndShared>,
+    kind: StreamKind,
+}
 
 #[derive(Debug)]
 struct EndShared {
     relay: Mutex<RelayEnd>,
-    /// Whether the peer is gone, or out of step.
+    /// Whether the session is over, the peer out of step, or the thread at its end.
     is_dead: AtomicBool,
     /// Wakes the thread.
     wake: OwnedFd,
+    /// As long as the peer has the end: it may go on to send.
+    _charge: StreamCharge,
 }
 
 impl StreamEnd {
-    /// An end without a file, which [starts](Self::start) when it has one.
-    pub(super) fn new(kind: StreamKind) -> Result<Self, StatusCode> {
+    /// An end, and what has it start when there is a file.
+    pub(super) fn new(
+        kind: StreamKind,
+        charge: StreamCharge,
+    ) -> Result<(Self, StreamStarter), StatusCode> {
         let relay = RelayEnd::new(kind != StreamKind::Writable, kind != StreamKind::Readable);
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let wake = wake.map_err(|_| StatusCode::NO_MEMORY)?;
         let (relay, is_dead) = (Mutex::new(relay), AtomicBool::new(false));
-        Ok(Self(Arc::new(EndShared { relay, is_dead, wake })))
+        let shared = Arc::new(EndShared { relay, is_dead, wake, _charge: charge });
+        Ok((Self(Arc::clone(&shared)), StreamStarter { shared, kind }))
     }
+}
 
+impl Drop for StreamEnd {
+    fn drop(&mut self) {
+        self.0.relay().lose();
+        self.0.wake();
+    }
+}
+
+impl StreamStarter {
     /// Relays between the file and the peer's end until one of them is over.
-    pub(super) fn start(
-        &self,
-        file: OwnedFd,
-        kind: StreamKind,
-        peer: SpIBinder,
-        charge: StreamCharge,
-    ) -> Result<(), StatusCode> {
-        let shared = Arc::clone(&self.0);
+    pub(super) fn start(self, file: OwnedFd, peer: SpIBinder) -> Result<(), StatusCode> {
+        let Self { shared, kind } = self;
+        if peer.as_remote().is_none() {
+            return Err(StatusCode::BAD_VALUE);
+        }
         let weak = Arc::downgrade(&shared);
         let recipient = DeathRecipient::new(move || {
             if let Some(shared) = weak.upgrade() {
@@ -111,7 +143,6 @@ impl StreamEnd {
         });
         peer.link_to_death(&recipient)?;
         let run = move || {
-            let _charge = charge;
             let _recipient = recipient;
             let thread = EndThread { shared, file, kind, peer };
             if let Err(status) = thread.run() {
@@ -174,7 +205,7 @@ impl Remotable for StreamEnd {
     }
 }
 
-/// What the thread of an end has.
+/// What the thread of an end has. The peer hears that it is gone by getting its own end back.
 struct EndThread {
     shared: Arc<EndShared>,
     file: OwnedFd,
@@ -182,27 +213,35 @@ struct EndThread {
     peer: SpIBinder,
 }
 
+impl Drop for EndThread {
+    fn drop(&mut self) {
+        self.shared.is_dead.store(true, Ordering::Release);
+        // Not kept for as long as the peer has this end.
+        let _ = self.shared.relay().break_output();
+    }
+}
+
 /// What the thread waits for.
 struct Wanted {
     readable: usize,
-    /// The next piece to be written.
-    piece: Vec<u8>,
+    is_writing: bool,
     /// The file is to be watched for its end at the other side, if for nothing else.
     is_watched: bool,
 }
 
 impl EndThread {
-    fn run(self) -> Result<(), StatusCode> {
+    fn run(&self) -> Result<(), StatusCode> {
         while let Some(wanted) = self.wanted() {
             let found = self.wait(&wanted).map_err(|_| StatusCode::UNKNOWN_ERROR)?;
             let mut told = Vec::new();
-            if wanted.readable > 0 && found.intersects(PollFlags::IN | PollFlags::HUP) {
-                self.read(wanted.readable, &mut told);
-            } else if found.intersects(PollFlags::HUP | PollFlags::ERR) {
+            let is_at_end = found.intersects(PollFlags::HUP | PollFlags::ERR);
+            if wanted.readable > 0 && (is_at_end || found.contains(PollFlags::IN)) {
+                self.read(wanted.readable, is_at_end, &mut told);
+            } else if is_at_end {
                 told.extend(self.shared.relay().break_output());
             }
-            if !wanted.piece.is_empty() && found.contains(PollFlags::OUT) {
-                self.write(&wanted.piece, &mut told);
+            if wanted.is_writing && found.contains(PollFlags::OUT) {
+                self.write(&mut told);
             }
             told.extend(self.shared.relay().take_taken());
             told.into_iter().try_for_each(|message| self.tell(message))?;
@@ -213,31 +252,31 @@ impl EndThread {
     /// Says what is to be waited for; nothing once the stream is over.
     fn wanted(&self) -> Option<Wanted> {
         let mut relay = self.shared.relay();
-        if relay.output() == RelayOutput::Finished {
-            if relay.is_reading() && self.kind == StreamKind::Socket {
-                // Else the file is closed at once.
-                let _ = shutdown(&self.file, Shutdown::Write);
-            }
+        let is_finished = relay.output() == RelayOutput::Finished;
+        if is_finished {
             relay.close_output();
         }
         if relay.is_over() || self.shared.is_dead.load(Ordering::Acquire) {
             return None;
         }
-        let most = match self.kind {
-            StreamKind::Socket => RELAY_PIECE_BYTES,
-            StreamKind::Readable | StreamKind::Writable => PIPE_PIECE_BYTES,
-        };
-        let unwritten = relay.unwritten();
-        let piece = unwritten[..unwritten.len().min(most)].to_vec();
-        let readable = relay.readable();
-        let is_watched = readable > 0 || !piece.is_empty() || !relay.is_reading();
-        Some(Wanted { readable, piece, is_watched })
+        if self.kind == StreamKind::Socket {
+            if is_finished {
+                let _ = shutdown(&self.file, Shutdown::Write);
+            }
+            if !relay.is_reading() {
+                // Nobody takes what would be written at its other side.
+                let _ = shutdown(&self.file, Shutdown::Read);
+            }
+        }
+        let (readable, is_writing) = (relay.readable(), !relay.unwritten().is_empty());
+        let is_watched = readable > 0 || is_writing || !relay.is_reading();
+        Some(Wanted { readable, is_writing, is_watched })
     }
 
     fn wait(&self, wanted: &Wanted) -> Result<PollFlags, Errno> {
         let mut flags = PollFlags::empty();
         flags.set(PollFlags::IN, wanted.readable > 0);
-        flags.set(PollFlags::OUT, !wanted.piece.is_empty());
+        flags.set(PollFlags::OUT, wanted.is_writing);
         let mut polled = vec![PollFd::new(&self.shared.wake, PollFlags::IN)];
         if wanted.is_watched {
             polled.push(PollFd::new(&self.file, flags));
@@ -250,7 +289,7 @@ impl EndThread {
         Ok(polled.get(1).map_or(PollFlags::empty(), PollFd::revents))
     }
 
-    fn read(&self, at_most: usize, told: &mut Vec<RelayMessage>) {
+    fn read(&self, at_most: usize, is_at_end: bool, told: &mut Vec<RelayMessage>) {
         let mut bytes = vec![0; at_most];
         let read = match self.kind {
             StreamKind::Socket => {
@@ -263,9 +302,10 @@ impl EndThread {
             }
         };
         let count = match read {
-            Err(Errno::AGAIN) => return,
+            // Somebody else has read it.
+            Err(Errno::AGAIN) if !is_at_end => return,
             Ok(count) => count,
-            // A connection that was reset has no more.
+            // A connection that was reset has no more. What else poll(2) finds wrong, it would find for ever.
             Err(_) => 0,
         };
         let mut relay = self.shared.relay();
@@ -276,14 +316,21 @@ impl EndThread {
         told.push(relay.read(&bytes[..count]));
     }
 
-    fn write(&self, piece: &[u8], told: &mut Vec<RelayMessage>) {
+    fn write(&self, told: &mut Vec<RelayMessage>) {
+        let next = |most: usize| {
+            let relay = self.shared.relay();
+            let unwritten = relay.unwritten();
+            unwritten[..unwritten.len().min(most)].to_vec()
+        };
         let written = match self.kind {
             StreamKind::Socket => {
                 let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-                retry_on_intr(|| send(&self.file, piece, flags))
+                let piece = next(RELAY_PIECE_BYTES);
+                retry_on_intr(|| send(&self.file, &piece, flags))
             }
             StreamKind::Readable | StreamKind::Writable => {
-                retry_on_intr(|| write(&self.file, piece))
+                let piece = next(PIPE_PIECE_BYTES);
+                retry_on_intr(|| write(&self.file, &piece))
             }
         };
         let mut relay = self.shared.relay();

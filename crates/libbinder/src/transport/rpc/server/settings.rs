@@ -110,8 +110,8 @@ impl RpcServer {
         self.inner.offer().max_queued_bytes = bytes;
     }
 
-    /// Says how many descriptors may wait, of all clients together: with one-way calls, or for the rest of
-    /// their message. 512 if nothing is said, and never more than three eighths of what this process may
+    /// Says how many descriptors may wait, of all clients together: with one-way calls, for the rest of
+    /// their message, or, of files that are relayed, for the client to open them. 512 if nothing is said, and never more than three eighths of what this process may
     /// open. One peer may have three quarters of what the others leave.
     pub fn set_max_queued_files(&self, files: usize) {
         self.inner.offer().max_queued_files = files;

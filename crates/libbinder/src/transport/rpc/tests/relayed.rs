@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Shutdown, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
@@ -191,6 +193,34 @@ fn streams_end_with_their_session_and_are_counted() {
 }
 
 #[test]
+fn a_stream_goes_on_while_calls_are_refused_and_is_no_call_of_the_program() {
+    let (is_open, calls) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let (asked, counted) = (Arc::clone(&is_open), Arc::clone(&calls));
+    let (_view, _server, name) = start(move |server| {
+        relay(server);
+        server.set_call_observer(move |_, _| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        server.set_call_guard(move || {
+            if asked.load(Ordering::Relaxed) { Ok(()) } else { Err(StatusCode::PERMISSION_DENIED) }
+        });
+    });
+    let (_session, root) = connect(&name, |session| {
+        session.set_file_descriptor_transport_mode(FdMode::Relayed);
+        session.set_max_incoming_threads(2);
+    });
+    let (near, given) = UnixStream::pair().expect("a pair");
+    let far = UnixStream::from(there_and_back(&root, given).expect("a socket"));
+    is_open.store(false, Ordering::Relaxed);
+    (&near).write_all(b"meanwhile").expect("sent");
+    let mut read = [0; 9];
+    far.set_read_timeout(Some(HANG_TIMEOUT)).expect("a timeout");
+    (&far).read_exact(&mut read).expect("come");
+    assert_eq!(echo(&root, b"refused"), Err(StatusCode::PERMISSION_DENIED));
+    assert_eq!(calls.load(Ordering::Relaxed), 2, "the one that took the socket, and this");
+}
+
+#[test]
 fn an_older_version_lists_too_little() {
     let (_view, _server, name) = start(relay);
     let (_session, root) = connect(&name, |session| {
@@ -223,6 +253,9 @@ impl Remotable for Liar {
             1 => {
                 let [kind, rest @ ..] = &self.description[..] else { return Ok(()) };
                 reply.write(&i32::try_from(*kind).expect("a kind"))?;
+                if let [mode] = rest {
+                    return reply.write(&i32::try_from(*mode).expect("a mode"));
+                }
                 let [bytes, seals, position] = rest else { return Ok(()) };
                 reply.write(bytes)?;
                 reply.write(&i32::try_from(*seals).expect("seals"))?;
@@ -269,29 +302,92 @@ fn what_a_peer_says_of_its_file_is_not_believed() {
     for (description, status) in [
         (&[][..], StatusCode::NOT_ENOUGH_DATA),
         (&[4], StatusCode::BAD_VALUE),
+        (&[1], StatusCode::NOT_ENOUGH_DATA),
         (&[0], StatusCode::NOT_ENOUGH_DATA),
         (&[0, -1, sealed, 0], StatusCode::BAD_VALUE),
         (&[0, 1 << 40, sealed, 0], StatusCode::NO_MEMORY),
-        (&[0, 3, sealed, -1], StatusCode::BAD_VALUE),
+        (&[0, 3, sealed, 0], StatusCode::BAD_VALUE),
+        (&[0, 1, sealed, -1], StatusCode::BAD_VALUE),
     ] {
         assert_eq!(give(description).err(), Some(status), "{description:?}");
     }
-    let slow = give(&[0, 3, -1, 0]).expect("a byte at a time");
-    assert_eq!(fcntl_get_seals(&slow), Ok(SEALED | SealFlags::SEAL));
-    let mut far = File::from(give(&[1]).expect("a pipe"));
+    let sealed = give(&[0, 1, -1, 0]).expect("a byte");
+    assert_eq!(fcntl_get_seals(&sealed), Ok(SEALED | SealFlags::SEAL));
+    let mut far = File::from(give(&[1, 0]).expect("a pipe"));
     let end = ends.recv_timeout(HANG_TIMEOUT).expect("the peer's end");
-    let tell = |code, write: &dyn Fn(&mut Parcel) -> Result<(), StatusCode>| {
+    let tell = |end: &SpIBinder, code, write: &dyn Fn(&mut Parcel) -> Result<(), StatusCode>| {
         let mut data = Parcel::for_codec(end.as_remote().expect("a proxy").codec());
         data.write_interface_token("anybinder.rpc.IRelayedStream").expect("a name");
         write(&mut data).expect("written");
         end.submit_transact(code, data, FLAG_ONEWAY).expect("sent");
     };
-    tell(1, &|data| data.write(&b"so far".to_vec()));
+    tell(&end, 1, &|data| data.write(&b"so far".to_vec()));
     let mut read = [0; 6];
     far.read_exact(&mut read).expect("come");
-    tell(2, &|data| data.write(&1));
+    tell(&end, 2, &|data| data.write(&1));
     assert_eq!(far.read(&mut read).expect("read"), 0, "it took nothing, and says that it has");
+    let mut far = File::from(give(&[1, 0]).expect("a pipe"));
+    let end = ends.recv_timeout(HANG_TIMEOUT).expect("the peer's end");
+    tell(&end, 1, &|data| data.write(&b"all".to_vec()));
+    drop(end);
+    let mut read = Vec::new();
+    far.read_to_end(&mut read).expect("read");
+    assert_eq!(read, b"all", "it has dropped its end, and says nothing");
     assert_eq!(echo(&root, b"goes on"), Ok(b"goes on".to_vec()));
+}
+
+#[test]
+fn files_that_the_peer_has_not_opened_are_at_its_expense() {
+    let (_view, _server, name) = start(|server| {
+        relay(server);
+        server.set_max_queued_files(8);
+    });
+    let (session, root) = connect(&name, |session| {
+        session.set_file_descriptor_transport_mode(FdMode::Relayed);
+        session.set_max_incoming_threads(2);
+    });
+    let small = memory(b"small", SEALED);
+    let keep = || call(&root, FILE, 0, |data| data.write_file(small.as_fd()));
+    let mut kept = Vec::new();
+    let refused = loop {
+        match keep() {
+            Ok(reply) => kept.push(reply),
+            Err(refused) => break refused,
+        }
+    };
+    assert_eq!((refused, kept.len()), (StatusCode::NO_MEMORY, 6), "three quarters");
+    drop(kept);
+    wait_until(|| keep().is_ok());
+    wait_until_at_rest(&session, &root);
+}
+
+#[test]
+fn who_writes_to_a_socket_hears_that_nobody_reads_there() {
+    let (_view, _server, _session, root) = start_and_connect();
+    let (mut near, given) = UnixStream::pair().expect("a pair");
+    let mut far = UnixStream::from(there_and_back(&root, given).expect("a socket"));
+    far.shutdown(Shutdown::Read).expect("open");
+    near.set_write_timeout(Some(HANG_TIMEOUT)).expect("a timeout");
+    let refused = loop {
+        if let Err(refused) = near.write_all(&[0; 4096]) {
+            break refused;
+        }
+    };
+    assert_eq!(refused.kind(), io::ErrorKind::BrokenPipe);
+    far.write_all(b"on").expect("its other direction goes on");
+    near.read_exact(&mut [0; 2]).expect("come");
+}
+
+#[test]
+fn who_does_not_wait_at_a_file_does_not_at_what_stands_for_it() {
+    let (_view, _server, _session, root) = start_and_connect();
+    for is_nonblocking in [true, false] {
+        let (_near, given) = UnixStream::pair().expect("a pair");
+        given.set_nonblocking(is_nonblocking).expect("a socket");
+        let far = there_and_back(&root, given).expect("a socket");
+        let flags = rustix::fs::fcntl_getfl(&far).expect("open");
+        assert_eq!(flags.contains(rustix::fs::OFlags::NONBLOCK), is_nonblocking);
+    }
 }
 
 #[test]
