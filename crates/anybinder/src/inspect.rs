@@ -5,6 +5,7 @@
 
 mod log;
 mod ps;
+mod servers;
 mod state;
 mod stats;
 pub(crate) mod table;
@@ -28,6 +29,7 @@ use crate::mounts;
 
 pub(crate) use log::run as log;
 pub(crate) use ps::run as ps;
+pub(crate) use servers::{PublishedServer, SessionRecord, servers_tables};
 pub(crate) use state::run as state;
 pub(crate) use stats::{limits_table, run as stats};
 pub(crate) use table::RecordTable;

@@ -32,6 +32,11 @@ pub(crate) fn of_binderfs() -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// Whether a binderfs is mounted, or that is not known.
+pub(crate) fn has_binderfs() -> bool {
+    of_binderfs().map_or(true, |found| !found.is_empty())
+}
+
 /// Finds out what stands at `dir`, which is an absolute path without symbolic links.
 ///
 /// # Errors

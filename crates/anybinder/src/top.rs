@@ -4,6 +4,7 @@ mod calls;
 mod history;
 mod sample;
 mod screen;
+mod servers;
 mod waits;
 
 use std::io::{IsTerminal, stdout};
@@ -21,6 +22,7 @@ use crate::inspect::{Binderfs, print};
 use crate::top::calls::CallsPage;
 use crate::top::history::RateHistory;
 use crate::top::screen::{Screen, Step, TopView};
+use crate::top::servers::ServersPage;
 use crate::top::waits::WaitsPage;
 
 pub(crate) use sample::{ProcessRow, Sample};
@@ -57,8 +59,8 @@ fn show(
     let (mut before, mut now) = (first, Sample::take(binderfs)?);
     let mut next = Instant::now() + interval;
     let mut shown = 0;
-    let (mut history, mut waits) = (RateHistory::default(), WaitsPage::default());
-    let mut calls = CallsPage::default();
+    let mut history = RateHistory::default();
+    let mut pages = Pages::default();
     history.note(&now.rows(&before));
     loop {
         let mut rows = now.rows(&before);
@@ -67,9 +69,10 @@ fn show(
         let totals = (&now.totals(&before), &*place);
         let page = match screen.view {
             TopView::Processes => String::new(),
-            TopView::Waits => waits.text().to_owned(),
+            TopView::Waits => pages.waits.text().to_owned(),
             TopView::Limits => now.limits().to_owned(),
-            TopView::Calls => calls.text(),
+            TopView::Calls => pages.calls.text(),
+            TopView::Servers => pages.servers.text().to_owned(),
         };
         terminal
             .draw(|frame| screen.draw(frame, &rows, &page, totals))
@@ -85,9 +88,8 @@ fn show(
                 return Ok(());
             }
             if view != screen.view {
-                waits.leave();
-                calls.leave();
-                look_at(screen.view, binderfs, &mut waits, &mut calls)?;
+                pages.leave();
+                pages.look_at(screen.view, binderfs)?;
             }
         }
         if Instant::now() < next {
@@ -97,7 +99,7 @@ fn show(
         if !screen.is_paused {
             before = std::mem::replace(&mut now, Sample::take(binderfs)?);
             history.note(&now.rows(&before));
-            look_at(screen.view, binderfs, &mut waits, &mut calls)?;
+            pages.look_at(screen.view, binderfs)?;
             shown += 1;
             if count.is_some_and(|count| shown >= count) {
                 return Ok(());
@@ -106,17 +108,33 @@ fn show(
     }
 }
 
-/// Looks at what a view shows besides the samples.
-fn look_at(
-    view: TopView,
-    binderfs: &Binderfs,
-    waits: &mut WaitsPage,
-    calls: &mut CallsPage,
-) -> Result<(), Failure> {
-    match view {
-        TopView::Processes | TopView::Limits => Ok(()),
-        TopView::Waits => waits.look(binderfs),
-        TopView::Calls => calls.look(binderfs),
+/// The views that show more than the samples do.
+#[derive(Default)]
+struct Pages {
+    waits: WaitsPage,
+    calls: CallsPage,
+    servers: ServersPage,
+}
+
+impl Pages {
+    /// Looks at what a view shows.
+    fn look_at(&mut self, view: TopView, binderfs: &Binderfs) -> Result<(), Failure> {
+        match view {
+            TopView::Processes | TopView::Limits => Ok(()),
+            TopView::Waits => self.waits.look(binderfs),
+            TopView::Calls => self.calls.look(binderfs),
+            TopView::Servers => {
+                self.servers.look();
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends what was only for the view that was shown.
+    fn leave(&mut self) {
+        self.waits.leave();
+        self.calls.leave();
+        self.servers.leave();
     }
 }
 

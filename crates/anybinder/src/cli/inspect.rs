@@ -22,12 +22,16 @@ pub(crate) struct InspectOptions {
 /// IDLE counts threads that wait for a call, NODES objects that the process offers, HANDLES objects of
 /// others that it knows, QUEUED what it has not read, BYTES what lies in its receive area; SERVING
 /// counts calls that it has not answered, WAITING its own calls.
+///
+/// Below come the RPC servers that programs publish, and their sessions: those of this user, and for root of all users.
+/// A program publishes its servers if it is started with ANYBINDER_PUBLISH_RPC=1 set, or by a call of the library.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   anybinder run -- sh -c './my-service & sleep 1; anybinder ps'
   sudo anybinder mount /dev/binderfs --stats && anybinder ps
-  anybinder ps --json | jq 'select(.handles > 1000) | .pid'")]
+  anybinder ps --json | jq 'select(.handles > 1000) | .pid'
+  ANYBINDER_PUBLISH_RPC=1 ./my-rpc-server & anybinder ps")]
 pub(crate) struct PsOptions {
     #[command(flatten)]
     pub(crate) inspect: InspectOptions,

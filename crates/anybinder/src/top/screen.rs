@@ -157,6 +157,7 @@ const HELP: &str = "\
  w        who waits for whom, and what does not end by itself; w again for processes
  l        what users have beside what they may have; l again for processes
  c        how long calls take, by method, since then: they are traced while this is shown
+ s        RPC servers that programs publish, and their sessions; s again for processes
  /        show only names, numbers or devices with a text; Esc takes it back
  p        pause, and go on
  up down  scroll
@@ -178,6 +179,7 @@ pub(super) enum TopView {
     Waits,
     Limits,
     Calls,
+    Servers,
 }
 
 /// What the user has chosen.
@@ -230,6 +232,7 @@ impl Screen {
             KeyCode::Char('w') => self.switch(TopView::Waits),
             KeyCode::Char('l') => self.switch(TopView::Limits),
             KeyCode::Char('c') => self.switch(TopView::Calls),
+            KeyCode::Char('s') => self.switch(TopView::Servers),
             KeyCode::Esc if self.view != TopView::Processes => self.switch(self.view),
             KeyCode::Esc if self.filter.is_empty() => return Step::Quit,
             KeyCode::Esc => self.filter.clear(),
@@ -297,7 +300,7 @@ impl Screen {
         frame.render_widget(Paragraph::new(totals.text(place, self.is_paused)), top);
         match self.view {
             TopView::Processes => self.draw_rows(frame, middle, rows),
-            TopView::Waits | TopView::Limits | TopView::Calls => {
+            TopView::Waits | TopView::Limits | TopView::Calls | TopView::Servers => {
                 self.draw_page(frame, middle, page);
             }
         }
@@ -370,7 +373,7 @@ impl Screen {
             filter => format!("  (only: {filter})"),
         };
         format!(
-            "q quit  < > sort  r reverse  / filter  p pause  w waits  l limits  c calls  ? help{only}"
+            "q quit  < > sort  r reverse  / filter  p pause  w waits  l limits  c calls  s servers  ? help{only}"
         )
     }
 }
@@ -530,7 +533,7 @@ mod tests {
 
     #[test]
     fn other_views_take_the_place_of_the_rows_and_give_it_back() {
-        for view in ['w', 'l', 'c'] {
+        for view in ['w', 'l', 'c', 's'] {
             let mut screen = Screen::default();
             screen.press(key(KeyCode::Char(view)));
             let shown = drawn(&mut screen, &[4_000_001]);

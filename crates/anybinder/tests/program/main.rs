@@ -20,6 +20,7 @@ mod mount;
 mod procview;
 mod run;
 mod scheduling;
+mod servers;
 mod signals;
 mod stderr;
 mod trace;

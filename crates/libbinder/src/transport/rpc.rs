@@ -19,6 +19,7 @@ mod offer;
 mod peer;
 mod pool;
 mod proxy;
+mod publication;
 mod quota;
 mod reader;
 mod relayed;
@@ -36,6 +37,7 @@ pub use binder_rpc::{Ending, ProtocolVersion, SessionLimits};
 pub use endpoint::PeerAddress;
 pub use error::RpcError;
 pub use peer::PeerIdentity;
+pub use publication::{PublishedReport, published_reports};
 pub use server::{ResourceUse, RpcServer, ServerStatistics};
 pub use session::RpcSession;
 #[cfg(feature = "tls")]

@@ -107,7 +107,11 @@ impl SharedSession {
         address: Address,
         transaction: RpcTransaction<OwnedFd>,
     ) -> Result<Box<Connection>, Ending> {
-        let accepted = self.table().session.accept(address);
+        let accepted = {
+            let mut table = self.table();
+            table.served.count(transaction.body.data().len());
+            table.session.accept(address)
+        };
         let object = self.named(accepted)?;
         // Who is unknown has nothing to be given back.
         let called = object.is_ok().then_some(address);
@@ -178,6 +182,7 @@ impl SharedSession {
     ) -> Result<(), Ending> {
         let accepted = {
             let mut table = self.table();
+            table.served.count(transaction.body.data().len());
             let accepted = table.session.accept_oneway(address, transaction);
             table.charge_queue()?;
             accepted
@@ -268,6 +273,8 @@ impl SharedSession {
         let listed_bytes = scratch.len();
         let (lost, is_last) = {
             let mut table = self.table();
+            let sent_bytes = answer.as_ref().map_or(0, |(reply, _)| reply.bytes().len());
+            table.served.sent_bytes += sent_bytes as u64;
             let lost = called.and_then(|address| self.release_called(&mut table, address));
             self.take_releases(&mut table, &mut scratch);
             (lost, Self::is_last(&table))

@@ -1,6 +1,7 @@
 //! Where sessions are to be had.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -89,6 +90,18 @@ impl PeerAddress {
             Self::Inet(address) => Origin::inet(address.ip()),
             Self::Vsock { cid, .. } => Origin::Machine(cid),
             Self::Unknown => Origin::Unknown,
+        }
+    }
+}
+
+/// As people write it.
+impl fmt::Display for PeerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process { pid, .. } => write!(f, "process {pid}"),
+            Self::Inet(address) => write!(f, "{address}"),
+            Self::Vsock { cid, port } => write!(f, "machine {cid} port {port}"),
+            Self::Unknown => f.write_str("unknown"),
         }
     }
 }
@@ -367,6 +380,35 @@ impl ServerListener {
     pub(super) fn of_bootstrap(socket: OwnedFd) -> Result<Self, RpcError> {
         family_of(&socket)?;
         Ok(Self::Bootstrap(StreamSocket::new(socket, true)))
+    }
+
+    /// Returns the kind of the socket in a word.
+    pub(super) fn transport(&self) -> &'static str {
+        match self {
+            Self::Unix(..) => "unix",
+            Self::Inet(_) => "tcp",
+            #[cfg(feature = "tls")]
+            Self::Tls(..) => "tls",
+            Self::Vsock(_) => "vsock",
+            Self::Bootstrap(_) => "bootstrap",
+        }
+    }
+
+    /// Returns where clients find it, as people write that; `None` if it is nowhere, or not known.
+    pub(super) fn address(&self) -> Option<String> {
+        match self {
+            Self::Unix(listener, _) => {
+                let address = listener.local_addr().ok()?;
+                let path = address.as_pathname().map(|path| path.to_string_lossy().into_owned());
+                let name = || address.as_abstract_name().map(String::from_utf8_lossy);
+                path.or_else(|| Some(format!("@{}", name()?)))
+            }
+            Self::Inet(listener) => Some(listener.local_addr().ok()?.to_string()),
+            #[cfg(feature = "tls")]
+            Self::Tls(listener, _) => Some(listener.local_addr().ok()?.to_string()),
+            Self::Vsock(port) => Some(format!("port {}", port.number()?)),
+            Self::Bootstrap(_) => None,
+        }
     }
 
     /// Waits for a connection; `None` if the other side of a bootstrap socket has gone.

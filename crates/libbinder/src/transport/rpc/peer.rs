@@ -122,6 +122,14 @@ impl PeerIdentity {
         self.names(|certificate| certificate.valid_dns_names().map(str::to_owned).collect())
     }
 
+    /// What its certificate calls it, in a word: a URI, or else a host name.
+    pub(super) fn certified_name(&self) -> Option<String> {
+        #[cfg(feature = "tls")]
+        return self.uris().into_iter().chain(self.host_names()).next();
+        #[cfg(not(feature = "tls"))]
+        None
+    }
+
     #[cfg(feature = "tls")]
     fn names(&self, read: impl FnOnce(&webpki::EndEntityCert<'_>) -> Vec<String>) -> Vec<String> {
         let certificate = self.certificate().map(rustls::pki_types::CertificateDer::from);

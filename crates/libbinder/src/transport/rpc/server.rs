@@ -1,5 +1,9 @@
 //! A server: it gives its root object to every client that connects.
 
+mod admitted;
+mod json;
+mod published;
+mod report;
 mod settings;
 mod statistics;
 
@@ -32,6 +36,7 @@ use super::served::{ServedConnection, ServingHost};
 use super::shared::{SharedSession, Terms};
 use crate::{SpIBinder, StatusCode};
 
+use admitted::AdmittedSession;
 pub use statistics::{ResourceUse, ServerStatistics};
 
 thread_local! {
@@ -65,7 +70,9 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    sessions: HashMap<SessionId, Arc<SharedSession>>,
+    sessions: HashMap<SessionId, AdmittedSession>,
+    /// Sessions that were begun.
+    admitted: u64,
     /// Connections whose handshake is not done, to be closed with the server.
     opening: Vec<Weak<super::link::StreamSocket>>,
     accepting: Option<thread::JoinHandle<()>>,
@@ -165,7 +172,9 @@ impl RpcServer {
             accepted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         };
-        Self { inner: Arc::new(inner) }
+        let inner = Arc::new(inner);
+        published::publish_if_asked_for(&inner);
+        Self { inner }
     }
 
     /// Returns where a TCP server listens: the port that the system chose, if it was to choose.
@@ -197,9 +206,7 @@ impl RpcServer {
     /// Returns how many objects of this side and of the clients all sessions hold.
     #[must_use]
     pub fn objects(&self) -> (usize, usize) {
-        let sessions: Vec<_> = self.inner.state().sessions.values().cloned().collect();
-        let counts = sessions.iter().map(|session| session.table().session.objects());
-        counts.fold((0, 0), |(ours, theirs), count| (ours + count.0, theirs + count.1))
+        self.inner.objects()
     }
 
     /// Returns how many connections there are, in both directions, and those that are being opened.
@@ -229,7 +236,7 @@ impl RpcServer {
 
     /// Ends all sessions that there are, and goes on accepting; calls that run are not waited for.
     pub fn end_sessions(&self) {
-        let sessions: Vec<_> = self.inner.state().sessions.values().cloned().collect();
+        let sessions = self.inner.state().sessions();
         sessions.iter().for_each(|session| session.end(Ending::ShutDown));
     }
 
@@ -270,14 +277,21 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn objects(&self) -> (usize, usize) {
+        let sessions = self.state().sessions();
+        let counts = sessions.iter().map(|session| session.table().session.objects());
+        counts.fold((0, 0), |(ours, theirs), count| (ours + count.0, theirs + count.1))
+    }
+
     fn close(&self) {
         self.is_closing.store(true, Ordering::Release);
+        published::withdraw(self);
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(listener) = listener {
             listener.close();
         }
         let state = self.state();
-        let sessions: Vec<_> = state.sessions.values().cloned().collect();
+        let sessions = state.sessions();
         let opening: Vec<_> = state.opening.iter().filter_map(Weak::upgrade).collect();
         drop(state);
         opening.iter().for_each(|link| link.close());
@@ -464,7 +478,7 @@ impl Inner {
         session.begin_serving();
         let id = new_id()?;
         session.set_id(id);
-        self.state().sessions.insert(id, Arc::clone(&session));
+        self.admit(id, &session, identity);
         if self.is_closing() {
             session.end(Ending::ShutDown);
         }
@@ -479,7 +493,8 @@ impl Inner {
         opening: &Opening,
         id: &SessionId,
     ) -> Result<Option<Opened>, RpcError> {
-        let Some(session) = self.state().sessions.get(id).cloned() else {
+        let found = self.state().sessions.get(id).map(|session| Arc::clone(&session.shared));
+        let Some(session) = found else {
             // A short session may be over before its last connections have been looked at.
             if connection.link().is_closed_by_peer() {
                 return Err(Ending::Closed.into());

@@ -24,6 +24,27 @@ pub(super) struct SessionTable {
     queued_files: ServerCharge,
     /// What the session's objects are charged as.
     pub(super) objects: ServerCharge,
+    /// What the peer has asked for, and got.
+    pub(super) served: ServedCalls,
+}
+
+/// Calls of a peer, counted where the session's lock is held anyway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ServedCalls {
+    /// With one-ways; calls of no object are none.
+    pub(super) calls: u64,
+    /// Bytes of the calls' parcels.
+    pub(super) received_bytes: u64,
+    /// Bytes of the answers' parcels.
+    pub(super) sent_bytes: u64,
+}
+
+impl ServedCalls {
+    /// Takes down a call with a parcel of so many bytes.
+    pub(super) fn count(&mut self, bytes: usize) {
+        self.calls += 1;
+        self.received_bytes += bytes as u64;
+    }
 }
 
 /// How finely objects are charged: a session that has a few does not go to the server's ledger for each.
@@ -39,6 +60,7 @@ impl SessionTable {
             queued_bytes: account.charge(ServerResource::WaitingBytes),
             queued_files: account.charge(ServerResource::Files),
             objects: account.charge(ServerResource::Objects),
+            served: ServedCalls::default(),
         }
     }
 

@@ -295,6 +295,12 @@ impl SharedSession {
         Ok(())
     }
 
+    /// Returns how many sockets there are, in both directions.
+    pub(super) fn connections(&self) -> usize {
+        let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.iter().filter(|link| link.strong_count() > 0).count()
+    }
+
     /// Returns on how many connections the peer may call.
     pub(super) fn serving(&self) -> usize {
         self.serving.load(Ordering::Acquire)

@@ -51,6 +51,14 @@ impl SocketFile {
     }
 }
 
+/// Removes the file of a socket at which nobody listens any more, unless somebody is at work in the directory.
+pub(super) fn remove_abandoned(path: &Path) -> io::Result<()> {
+    let directory = fs::File::open(path.parent().unwrap_or(Path::new("/")))?;
+    // Another user's directory may be locked for ever.
+    flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
+    if is_abandoned(path)? { fs::remove_file(path) } else { Ok(()) }
+}
+
 /// Keeps other servers of this library from what they do under this lock, while it lives.
 fn locked_directory(path: &Path) -> io::Result<fs::File> {
     let directory = fs::File::open(path.parent().unwrap_or(Path::new("/")))?;

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::super::quota::ServerResource;
-use super::RpcServer;
+use super::{Inner, RpcServer};
 
 /// A server at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,19 +52,25 @@ impl RpcServer {
     /// Tells what there is at this moment. It looks at each session once, as a client's call does.
     #[must_use]
     pub fn statistics(&self) -> ServerStatistics {
+        self.inner.statistics()
+    }
+}
+
+impl Inner {
+    pub(super) fn statistics(&self) -> ServerStatistics {
         let (own_objects, client_objects) = self.objects();
         let (sessions, threads) = {
-            let state = self.inner.state();
+            let state = self.state();
             (state.sessions.len(), state.threads)
         };
-        let usage = |resource| self.inner.quota.usage(resource);
+        let usage = |resource| self.quota.usage(resource);
         ServerStatistics {
             sessions,
             threads,
             own_objects,
             client_objects,
-            accepted: self.inner.accepted.load(Ordering::Relaxed),
-            refused: self.inner.refused.load(Ordering::Relaxed),
+            accepted: self.accepted.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
             connections: usage(ServerResource::Connections),
             handshakes: usage(ServerResource::Handshakes),
             objects: usage(ServerResource::Objects),
