@@ -273,8 +273,10 @@ impl SharedSession {
         let listed_bytes = scratch.len();
         let (lost, is_last) = {
             let mut table = self.table();
-            let sent_bytes = answer.as_ref().map_or(0, |(reply, _)| reply.bytes().len());
-            table.served.sent_bytes += sent_bytes as u64;
+            // Of what the session itself asks nothing is counted.
+            if let (Some(_), Ok((reply, _))) = (&called, &answer) {
+                table.served.sent_bytes += reply.bytes().len() as u64;
+            }
             let lost = called.and_then(|address| self.release_called(&mut table, address));
             self.take_releases(&mut table, &mut scratch);
             (lost, Self::is_last(&table))
