@@ -373,7 +373,7 @@ impl Screen {
             filter => format!("  (only: {filter})"),
         };
         format!(
-            "q quit  < > sort  r reverse  / filter  p pause  w waits  l limits  c calls  s servers  ? help{only}"
+            "q quit  ? help  < > sort  / filter  p pause  w waits  l limits  c calls  s RPC{only}"
         )
     }
 }
