@@ -78,7 +78,7 @@ mod tests {
         let (mut page, start) = (ServersPage::default(), Instant::now());
         let rate = |page: &ServersPage| {
             let row = page.text().lines().last().unwrap().to_owned();
-            row.split_whitespace().nth(6).unwrap().to_owned()
+            row.split_whitespace().nth(5).unwrap().to_owned()
         };
         page.show(&servers(100), start);
         assert_eq!(rate(&page), "50", "since it began: {}", page.text());
