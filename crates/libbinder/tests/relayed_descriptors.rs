@@ -66,6 +66,8 @@ fn connect(address: &str) -> (RpcSession, SpIBinder) {
     let session = RpcSession::new();
     session.set_file_descriptor_transport_mode(FdMode::Relayed);
     session.set_max_incoming_threads(2);
+    // On a busy machine it would make more of them when it likes.
+    session.set_max_outgoing_connections(1);
     let root = session.connect_unix(address).expect("a server");
     (session, root)
 }
@@ -102,7 +104,7 @@ fn streams_leave_nothing_behind_and_sleep_while_nothing_is_to_be_done() {
         drop((there_and_back(&root, reader), writer));
     }
     wait_until_asleep(0);
-    wait_until(|| descriptors() == before);
+    wait_until(|| descriptors() <= before);
     let (near, given) = UnixStream::pair().expect("a pair");
     let (session, root) = connect(&address);
     let far = UnixStream::from(there_and_back(&root, given));
@@ -111,5 +113,5 @@ fn streams_leave_nothing_behind_and_sleep_while_nothing_is_to_be_done() {
     assert_eq!((&far).read(&mut [0; 1]).expect("read"), 0);
     drop((near, far, root, session));
     wait_until_asleep(0);
-    wait_until(|| descriptors() == before);
+    wait_until(|| descriptors() <= before);
 }
