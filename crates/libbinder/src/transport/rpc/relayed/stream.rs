@@ -266,11 +266,25 @@ impl EndThread {
             if !relay.is_reading() {
                 // Nobody takes what would be written at its other side.
                 let _ = shutdown(&self.file, Shutdown::Read);
+                self.discard();
             }
         }
         let (readable, is_writing) = (relay.readable(), !relay.unwritten().is_empty());
         let is_watched = readable > 0 || is_writing || !relay.is_reading();
         Some(Wanted { readable, is_writing, is_watched })
+    }
+
+    /// Takes what has come into a socket that is shut down: who waits for room at the other side hears of the end only when
+    /// there is some.
+    fn discard(&self) {
+        let mut bytes = [0; 4096];
+        let mut take = || retry_on_intr(|| recv(&self.file, &mut bytes[..], RecvFlags::DONTWAIT));
+        // There is no more than fits a socket, except of a network, where it goes on to come.
+        for _ in 0..1 << 12 {
+            if !take().is_ok_and(|(count, _)| count > 0) {
+                return;
+            }
+        }
     }
 
     fn wait(&self, wanted: &Wanted) -> Result<PollFlags, Errno> {
