@@ -3,7 +3,7 @@
 //! Only tests come here, so what goes wrong is a panic that says what.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::process::{self, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use binder_os::file_lock;
 use binder_testkit::skip;
 
 /// The release of rsbinder's tools that the tests run.
@@ -221,12 +222,18 @@ fn build(built: &OnceLock<PathBuf>, target_dir: &Path, package: &str) -> PathBuf
 
 /// Installs rsbinder's own tools below `target_dir`, unless they are there, and returns their directory.
 ///
+/// One at a time does, of all threads and processes: who comes later finds them there.
+///
 /// # Panics
 ///
 /// When they cannot be fetched or do not build.
 #[must_use]
 pub fn rsbinder_tools(target_dir: &Path) -> PathBuf {
     let place = target_dir.join("foreign");
+    fs::create_dir_all(&place).expect("cargo's target directory can be written to");
+    // Held until this returns.
+    let directory = File::open(&place).expect("it was just made");
+    file_lock::lock(&directory).expect("a directory can be locked");
     let root = place.join(format!("rsbinder-tools-{TOOLS_VERSION}"));
     let bin = root.join("bin");
     if !bin.join("rsb_hub").exists() {
