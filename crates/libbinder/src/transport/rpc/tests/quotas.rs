@@ -94,6 +94,7 @@ fn oneways_of_all_sessions_wait_within_one_bound() {
     // The first runs, and all that waited for it.
     first.send(&call_bytes([3, 0], 1, 0));
     first.receive(16 + 16);
+    wait_until(|| server.statistics().waiting_bytes.held == 0);
     queue(12).ping();
     first.ping();
 }
