@@ -44,7 +44,7 @@ impl Memory<'_> {
     }
 }
 
-/// The input, as the memory of whoever calls.
+/// The input, as the memory of the caller.
 struct Input<'a>(&'a [u8]);
 
 impl CallerMemory for Input<'_> {

@@ -1,7 +1,7 @@
-//! Bytes as values of an interface that nobody here knows, in a parcel that goes from one transport to another.
+//! Bytes as values of an interface that the forwarder does not know, in a parcel that goes from one transport to another.
 //!
 //! Two bytes say which transports; each value begins with a byte that says what it is. What arrives is read by
-//! who knows the values: the same, or an error, and nothing else.
+//! a receiver that knows the values: the same, or an error, and nothing else.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ fn send(
     arrived.set_data_position(0).expect("the beginning");
     arrived.enforce_interface(DESCRIPTOR).expect("the interface");
     let read = read(arrived.borrowed_ref(), values, objects);
-    // Nothing lists what is none; its reader finds that it is not in this transport's form.
+    // No list names a value that is no object; its reader finds that it is not in this transport's form.
     let has_untold_null = changes && near.is_rpc() && has_null(values);
     assert!(read.is_ok() || has_untold_null, "{read:?} {values:?}");
 

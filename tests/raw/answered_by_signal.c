@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 	int rounds = atoi(argv[1]);
 	CHECK(pipe(ended) == 0);
 	pid_t service = start_service(serve);
-	// Whoever this process wakes runs at once in its place, where all run on one processor.
+	// A process that this one wakes runs at once in its place, where all run on one processor.
 	CHECK(sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 }) == 0);
 	int device = open_client();
 	// The first read of a thread may return at once, but not after another call.

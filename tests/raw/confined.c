@@ -14,7 +14,7 @@
 #define ALLOW(call) \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-// From here on what is not allowed ends the process.
+// From here on a system call that is not allowed ends the process.
 static void confine(int by_prctl)
 {
 	struct sock_filter steps[] = {

@@ -114,7 +114,7 @@ static void hold_up_many_threads(void)
 		pause();
 }
 
-// Sends a file to whoever is held up; the status tells what was said to that.
+// Sends a file to the receiver that is held up; the status tells the driver's answer.
 static pid_t send_to_held(int file)
 {
 	pid_t child = fork();
@@ -199,7 +199,7 @@ int main(void)
 		while (is_known(held))
 			usleep(1000);
 		printf(", gone");
-		// It ends when nobody has the other end any more: neither we, nor the driver.
+		// It ends when the other end is closed everywhere: here and in the driver.
 		close(ends[1]);
 		CHECK(read(ends[0], &byte, 1) == 0);
 		puts(", its files as well");

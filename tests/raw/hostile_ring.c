@@ -34,9 +34,9 @@ struct slot {
 } __attribute__((aligned(64)));
 
 enum { POSTED = 1 };
-// What is posted: a call, a socket for the files of the one before, or the numbers that they have got.
+// A post: a call, a socket for the files of the call before, or the numbers that these have got.
 enum { CALL, SOCKET, NUMBERS };
-// What is called is answered with a file.
+// Each call is answered with a file.
 enum { BRING_FILE = 7 };
 enum { HOSTILE_CLIENTS = 2, POSTERS = 3, LONGEST_LIFE_MS = 200, FIRST_UID = 4000 };
 

@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	CHECK(ioctl(ends[0], BINDER_THREAD_EXIT, NULL) == -1 && errno == ENOTTY);
 	CHECK(ioctl(999, BINDER_THREAD_EXIT, NULL) == -1 && errno == EBADF);
 
-	/* A child inherits the file, and is nobody to the driver; the parent is not harmed. */
+	/* A child inherits the file, and the driver does not know it; the parent is not harmed. */
 	pid_t child = fork();
 	if (child == 0)
 		_exit(ioctl(device, BINDER_THREAD_EXIT, NULL) == -1 && errno == EINVAL ? 0 : 1);

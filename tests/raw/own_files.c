@@ -14,7 +14,7 @@
 static const char *path;
 static int reads, floods;
 
-// What a file is, for whoever has it open.
+// What fstat tells of a file, in any process.
 static struct stat identity(int fd)
 {
 	struct stat is;

@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		CHECK(umount2(dirs[i], MNT_DETACH) == 0);
 	CHECK(open_in(dirs[0], "binder", O_RDWR) == -1 && errno == ENOENT);
-	/* What is open works on. */
+	/* Files that are open go on working. */
 	CHECK(ioctl(device, BINDER_VERSION, &version) == 0);
 	puts("mounted");
 	return 0;

@@ -3,7 +3,7 @@
 //   gcc -O2 -o receivers_buffer receivers_buffer.c
 //   receivers_buffer        prints what the receiver gets
 //
-// Whoever delivers that page may be the one who is waiting for it.
+// The process that delivers that page may be the one that waits for it.
 #include "client.h"
 
 enum { BUFFER = 1 << 20, PAYLOAD = 64 };

@@ -40,7 +40,7 @@ int main(void)
 	pack(&call, BC_TRANSACTION, ends[1]);
 	expect(open_client(), &call.send, sizeof call.send, BR_REPLY, &answer);
 	close(ends[1]);
-	// It ends when nobody has the other end any more: neither we, nor the service, nor the driver.
+	// It ends when the other end is closed everywhere: here, in the service and in the driver.
 	ssize_t first = 0, more;
 	while ((more = read(ends[0], there + first, sizeof there - first)) > 0)
 		first += more;

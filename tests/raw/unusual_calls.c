@@ -59,7 +59,7 @@ static void pointers(void)
 	try("a constant struct", device, (void *)constant);
 	try("half a struct", device, (void *)(half + PAGE - 24));
 
-	// What is there, but at odd places.
+	// Memory that is mapped, but at odd places.
 	struct binder_write_read *across = (void *)(two + PAGE - 21);
 	struct send echo = call_of(ECHO, &word, sizeof word);
 	*across = request_of(&echo, sizeof echo, returns, sizeof returns);

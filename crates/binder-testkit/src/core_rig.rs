@@ -77,7 +77,7 @@ struct World {
     holds_windows: bool,
     /// Whether they wait once more with what was fetched.
     holds_fetched: bool,
-    /// What is to happen during one of them.
+    /// The trouble that is ordered for one of them.
     disruption: Option<Disruption>,
 }
 

@@ -95,7 +95,7 @@ impl DeviceRig {
         Self { doors, ..self }
     }
 
-    /// Makes sure that whoever is to use a ring does, and nobody else.
+    /// Makes sure that the hosts that are to use a ring do, and no others.
     ///
     /// # Panics
     ///

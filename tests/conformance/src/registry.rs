@@ -1,4 +1,4 @@
-//! What is checked, where, and what is not.
+//! The checks, where each runs, and the rules that have none.
 
 use binder_testkit::{Driver, Stage};
 

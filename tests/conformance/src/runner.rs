@@ -47,7 +47,7 @@ fn device_trial(check: Check, device: Option<PathBuf>) -> Trial {
     })
 }
 
-/// What is named by a variable may be missing: all checks would pass by another way.
+/// A device that a variable names may be missing: then all checks would pass by another way.
 fn doors_trial(device: Option<PathBuf>) -> Trial {
     Trial::ignorable_test("device::hosts_use_the_doors_that_are_named", move || match device {
         Some(device) => {

@@ -287,7 +287,7 @@ impl<'r> Troupe<'r> {
     pub(crate) fn place(&mut self, index: usize, bytes: &[u8]) -> u64 {
         let member = &mut self.members[index];
         let address = member.scratch + member.used as u64;
-        // What is read beyond a write buffer is zeros.
+        // Reads beyond a write buffer give zeros.
         member.used += bytes.len().next_multiple_of(8) + 128;
         assert!(member.used < SCRATCH_BYTES, "a play uses too much memory");
         self.rig.poke(member.host, address, bytes);

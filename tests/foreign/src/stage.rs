@@ -29,10 +29,10 @@ shift
 exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"
 "#;
 
-/// Who runs a program.
+/// The user as whom a program runs.
 #[derive(Clone, Copy, Debug)]
 pub enum User {
-    /// Whoever runs the tests.
+    /// The user who runs the tests.
     Myself,
     /// A user without any privilege, in a mount namespace that root has prepared.
     Ordinary,
@@ -209,7 +209,7 @@ fn build(built: &OnceLock<PathBuf>, target_dir: &Path, package: &str) -> PathBuf
     let (profile, directory) =
         if cfg!(debug_assertions) { ("dev", "debug") } else { ("release", "release") };
     let path = built.get_or_init(|| {
-        // Whoever started the tests has built them.
+        // The command that started the tests has built them.
         if let Some(programs) = env::var_os("ANYBINDER_TEST_PROGRAMS") {
             return Path::new(&programs).join(package);
         }

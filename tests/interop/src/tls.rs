@@ -8,14 +8,14 @@ use rcgen::{
     KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SanType, SerialNumber, date_time_ymd,
 };
 
-/// Who issues certificates.
+/// An authority that issues certificates.
 pub struct Authority {
     certificate: rcgen::Certificate,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    /// Makes one that nobody trusts yet.
+    /// Makes one that no store trusts yet.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "each is another")]
     pub fn new() -> Self {

@@ -177,7 +177,7 @@ impl CoreRig {
         self.world.borrow_mut().executor.set_trouble(trouble);
     }
 
-    /// Whether what is to go wrong is still to come.
+    /// Whether the fault that was ordered has not happened yet.
     pub fn has_trouble_to_come(&self) -> bool {
         self.world.borrow().executor.has_trouble_to_come()
     }

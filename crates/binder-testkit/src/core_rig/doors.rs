@@ -77,7 +77,7 @@ impl World {
         let mut call = BinderWriteRead::default();
         if self.memory.peek(host, argument, call.as_mut_bytes()).is_ok() {
             let start = call.read_buffer.wrapping_add(call.read_consumed);
-            // What is not there any more, the client itself took away.
+            // A range that is gone was unmapped by the client itself.
             let _ = self.memory.poke(host, start, returns);
         }
     }

@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// Goes on with the end of a file that was closed, or else of what nobody waits for. Says whether
+    /// Goes on with the end of a file that was closed, or else of a thread or a buffer that no client waits for. Says whether
     /// there may be more.
     pub(super) fn end_some(&mut self) -> bool {
         if !self.has_no_frontend {
@@ -97,7 +97,7 @@ impl World {
         true
     }
 
-    /// Goes on with what has come to its end and nobody waits for. Says whether there is more.
+    /// Goes on with ends that no client waits for. Says whether there is more.
     pub(super) fn run_background_slice(&mut self) -> bool {
         let mut are_left = false;
         for (number, context) in contexts(&mut self.devices).into_iter().enumerate() {

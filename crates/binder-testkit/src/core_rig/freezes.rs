@@ -1,4 +1,4 @@
-//! Freezes: who is meant, and how long they wait.
+//! Freezes: which process is frozen, and how long the caller waits.
 
 use binder_core::{Patience, ProcessKey, Program};
 use binder_frontend::{Answer, RequestContext};
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::{Call, World, contexts, errno};
 use crate::Caller;
 
-/// Who waits for a freeze.
+/// The caller that waits for a freeze.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asker {
     Thread(usize),

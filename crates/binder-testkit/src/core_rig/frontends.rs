@@ -25,7 +25,7 @@ pub(super) struct Executor {
     last_unique: u64,
     /// Requests that are not answered.
     pub(super) requests: BTreeMap<u64, Request>,
-    /// What is to be done, and for which device.
+    /// The action, and its device.
     actions: VecDeque<(usize, Action<usize>)>,
     /// Accesses that are in line.
     pub(super) accesses: VecDeque<(usize, Pending)>,

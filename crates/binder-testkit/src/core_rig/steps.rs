@@ -99,7 +99,7 @@ impl World {
         mut access: Box<AccessRequest>,
         trouble: Option<Trouble>,
     ) {
-        // A turn comes: nobody's memory is needed for it.
+        // The next slice: it needs no client's memory.
         if trouble == Some(Trouble::Stall) && !matches!(access.access, MemoryAccess::Turn(..)) {
             return;
         }

@@ -16,7 +16,7 @@ pub(super) enum Door {
     Ring,
 }
 
-/// Who uses which door: hosts take turns, in the order in which they are started. Where none is named, all use what the
+/// Which host uses which door: hosts take turns, in the order in which they are started. Where none is named, all use what the
 /// world offers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Doors(Vec<Door>);

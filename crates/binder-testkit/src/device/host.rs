@@ -166,7 +166,7 @@ impl HostProcess {
 
     pub(super) fn interrupt(&mut self, thread: u32) {
         // A call in a slot goes on in an ioctl. On its way there no signal ends it, as none does that comes before any
-        // call: who waits for its effect has to know that the thread sleeps.
+        // call: a test that waits for its effect has to know that the thread sleeps.
         let deadline = Instant::now() + HANG_TIMEOUT;
         while self.has_ring() && matches!(self.look_at_once(thread), Look::InSlot | Look::Running) {
             assert!(Instant::now() < deadline, "the thread does not sleep in a call");

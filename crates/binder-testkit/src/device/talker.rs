@@ -120,7 +120,7 @@ impl Talker {
         }
     }
 
-    /// Does what a return asks for, and says what is to be written for it.
+    /// Does as a return asks, and says which commands are to be written for it.
     fn take(&mut self, returned: Return) -> Result<Commands, Errno> {
         Ok(match returned {
             Return::Increfs(ptr, cookie) => commands().increfs_done(ptr, cookie),

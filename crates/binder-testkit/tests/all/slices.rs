@@ -67,7 +67,7 @@ impl<'s> Scene<'s> {
         self.core().end_thread(caller);
     }
 
-    /// Nothing is on its way, and nobody has a buffer.
+    /// Nothing is on its way, and no party has a buffer.
     fn assert_nothing_under_way(&self) {
         let Census { buffers, pages_in_use, files, unfinished, transactions, rooms, .. } =
             self.census();

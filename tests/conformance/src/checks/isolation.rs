@@ -206,7 +206,7 @@ fn c241_a_client_that_is_killed_in_a_long_transaction_leaves_others_their_calls(
     assert_served(&m, &q);
 }
 
-/// Links that are made and cleared, and whose ends nobody reads.
+/// Links that are made and cleared by a process that does not read the ends.
 fn c241_a_flood_of_death_links_leaves_others_their_calls(stage: &Stage) {
     let m = stage.manager();
     let (q, flooder) = (stage.party(), stage.party());

@@ -217,7 +217,7 @@ fn c242_random_mixes_of_references_come_to_nothing(stage: &Stage) {
             }
         }
     }
-    // Nobody knows anybody's object any more: each is new again.
+    // No process holds another's object any more: each is new again.
     for keeper in &keepers[1..] {
         let read = keeper.party.exchange(commands().oneway(0, Message::new(1).binder(0x10, 9)));
         assert_eq!(read, [Increfs(0x10, 9), Acquire(0x10, 9), TransactionComplete]);
@@ -255,7 +255,7 @@ fn random_step(dice: &mut Dice) -> Step {
 
 /// The model itself is checked here: a device of the kernel must agree with it.
 ///
-/// Nobody leaves: on a device that takes a time that the model does not know.
+/// No process ends: on a device that takes a time that the model does not know.
 fn c242_random_commands_are_answered_as_the_model_says(stage: &Stage) {
     let mut dice = Dice(2420);
     let mut game = Game::new(stage);

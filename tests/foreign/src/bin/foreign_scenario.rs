@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Who plays whom.
+/// The parts that this program plays.
 struct Cast {
     service: Actor,
     client: Actor,
@@ -82,10 +82,10 @@ impl Actor {
         Program::spawn(&self.program, command.envs(self.told.iter().cloned()))
     }
 
-    /// Who callers from outside are to this one.
+    /// Callers from outside, as this service sees them.
     fn callers(&self) -> Vec<(&'static str, String)> {
         let has_own = |kind: &str| self.container.iter().any(|word| word == kind);
-        // There root is who has made the container, and nobody outside has a number.
+        // There root is the user who made the container, and no process outside has a number.
         let uid = if has_own("--user") { 0 } else { rustix::process::getuid().as_raw() };
         let mut callers = vec![(CALLER_UID, uid.to_string())];
         callers.extend(has_own("--pid").then(|| (CALLER_PID, "0".to_owned())));

@@ -66,7 +66,7 @@ fn check_types() -> Outcome {
     Ok(())
 }
 
-/// Asks the service manager for what is there and for what is not.
+/// Asks the service manager for names that are registered and for one that is not.
 fn check_names(host: &Strong<dyn IHost>) -> Outcome {
     let nobody = "foreign.INobody/default";
     expect("what is there", binder::check_service(HOST_NAME), Some(host.as_binder()))?;
@@ -153,7 +153,7 @@ fn outlive(host: &Strong<dyn IHost>) -> Outcome {
 fn await_death(object: &SpIBinder) -> Outcome {
     let (sender, deaths) = mpsc::channel();
     let recipient = DeathRecipient::new(move || {
-        // Nobody listens once the first death has been heard of.
+        // The receiver is gone once the first death has been heard of.
         let _ = sender.send(());
     });
     object.link_to_death(&recipient)?;

@@ -93,7 +93,7 @@ struct Mourner(Sender<WIBinder>);
 
 impl DeathRecipient for Mourner {
     fn binder_died(&self, who: &WIBinder) {
-        // Nobody listens once the first death has been heard of.
+        // The receiver is gone once the first death has been heard of.
         let _ = self.0.send(who.clone());
     }
 }

@@ -15,7 +15,7 @@ fn the_rules_hold_where_all_is_stored() {
     check(User::Myself, "store", "fuse");
 }
 
-/// Who has no passthrough, so `auto` is the same as `store`.
+/// A user without passthrough, for whom `auto` is the same as `store`.
 #[test]
 fn the_rules_hold_for_an_ordinary_user() {
     if is_root_to("become an ordinary user") {

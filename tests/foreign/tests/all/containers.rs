@@ -81,7 +81,7 @@ rmdir "$dir""#
     }
 }
 
-/// Who looks for the reason finds it, in the daemon's log and by `anybinder log`, and did not wait for it.
+/// The reason is in the daemon's log and told by `anybinder log`, and no caller waited for it.
 #[test]
 fn a_broker_that_cannot_start_says_why() {
     if !is_root_to("mount for all users") {

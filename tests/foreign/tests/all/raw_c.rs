@@ -452,7 +452,7 @@ fn a_client_that_sends_from_the_receivers_buffer_is_served() {
     }
 }
 
-/// Why a file did not reach its receiver is told to whoever asks the driver.
+/// The driver tells its callers why a file did not reach its receiver.
 #[test]
 fn the_log_says_why_a_file_was_not_delivered() {
     let stage = stage_with("undelivered");
@@ -479,7 +479,7 @@ sed 's/.* size/size/' /dev/binderfs/binder_logs/failed_transaction_log
     }
 }
 
-/// Who calls hears that nobody is there, even if somebody else has the server's file open still.
+/// A caller hears that the server is gone, even if another process still has the server's file open.
 #[test]
 fn a_server_that_is_out_of_reach_is_missed_at_once() {
     let stage = stage_with("gone_server");

@@ -1,4 +1,4 @@
-//! A driver that is killed, and the one that takes its place; and one that must not come to that.
+//! A driver that is killed, its successor, and a driver that must not be killed for want of memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};

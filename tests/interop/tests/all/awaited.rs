@@ -35,7 +35,7 @@ async fn check(sync: &Strong<dyn IHost>) {
     assert!(on.len() == 4 && on.iter().all(|heard| *heard == on[0]), "{on:?}");
     assert_ne!(on[0], Heard::NestedOn(std::thread::current().id()));
 
-    // One-way calls, and a call that nobody awaits to its end.
+    // One-way calls, and a call whose future is dropped before its end.
     host.tell(&visitor, 3).await.unwrap();
     let session = host.openSession("awaited").await.unwrap();
     let never = tokio::spawn({

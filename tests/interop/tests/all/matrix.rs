@@ -131,7 +131,7 @@ impl Connected {
             assert!(!is_late, "{after}: {ours:?} and {theirs:?} are held");
             looks.set(looks.get() + 1);
             if looks.get().is_multiple_of(150) {
-                // What is given back lies at times where nobody reads until a connection is used again, and after 64
+                // References that were given back may wait in a connection until that is used again, and after 64
                 // calls it is another's turn.
                 (0..300).for_each(|_| assert_eq!(self.test.repeatInt(7).unwrap(), 7));
             }

@@ -1,4 +1,4 @@
-//! RPC Binder over TLS: who is trusted, and who is not.
+//! RPC Binder over TLS: which certificates are trusted.
 
 #![expect(clippy::unwrap_used, reason = "a test is to end at what goes wrong")]
 

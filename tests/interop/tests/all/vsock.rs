@@ -53,7 +53,7 @@ fn everything_works_over_vsock() {
 
 #[test]
 fn a_server_of_one_machine_refuses_others() {
-    // The number is the client's: nobody can bind it.
+    // The number is the client's: no server can bind it.
     let server = match RpcServer::new_vsock(host::new_host().as_binder(), HOST, ANY) {
         Ok(server) => server,
         Err(RpcError::System { error, .. }) if error.raw_os_error() == Some(99) => {

@@ -312,7 +312,7 @@ impl Player<'_> {
         result != Err(Errno::AGAIN)
     }
 
-    /// Has another thread read and do what is asked.
+    /// Has another thread read, and do as it is asked.
     fn read_by(&mut self, helper: &Party<'_>) -> bool {
         let Attempt { result, returns, .. } = helper.try_read();
         for returned in returns {

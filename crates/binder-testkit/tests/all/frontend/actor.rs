@@ -9,7 +9,7 @@ use binder_uapi::{
 };
 use rustix::io::Errno;
 
-/// A party, and what is still to be said for what it has read.
+/// A party, and the commands that it still owes for the returns that it has read.
 pub(super) struct Actor<'s> {
     pub(super) party: Party<'s>,
     core: &'s CoreRig,
@@ -28,7 +28,7 @@ pub(super) fn manager(stage: &Stage) -> Party<'_> {
     stage.manager_named(FlatBinderObject { flags, ..FlatBinderObject::default() })
 }
 
-/// What is sent: an object, and a file.
+/// The payload: an object, and a file.
 pub(super) fn message() -> Message {
     Message::new(1).flags(TF_ACCEPT_FDS).bytes(b"some").binder(0x1000, 1).descriptor(0, 0)
 }

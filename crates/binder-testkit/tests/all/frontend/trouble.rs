@@ -41,7 +41,7 @@ fn play_with(trouble: Trouble, step: usize, slices: usize) -> (Vec<Result<(), Er
     let has_come = !core.has_trouble_to_come();
     core.set_trouble(None);
 
-    // Who comes later is served, if the manager is there.
+    // A later client is served, if the manager is there.
     if core.is_open(m.party.caller().process) {
         let mut server = Actor::new(&stage, m.party.thread());
         let mut later = Actor::new(&stage, stage.party());

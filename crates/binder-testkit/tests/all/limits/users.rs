@@ -42,7 +42,7 @@ fn a_user_may_have_so_many_handles_in_all_files() {
     }
     expect!(offer(24) => [FailedReply]);
     assert_no_memory(&p);
-    // With the buffers the handles go that nobody has acquired.
+    // With the buffers go the handles that their receiver has not acquired.
     for _ in 0..2 {
         let received = m.read_call();
         m.write(commands().free(received.buffer));
@@ -61,7 +61,7 @@ fn a_user_may_have_so_many_oneways_under_way() {
     }
     expect!(outcome(&q, Message::new(1)) => [FailedReply]);
     assert_no_memory(&q);
-    // Who goes leaves nothing to be charged with, though it is still to be read.
+    // A process that ends is charged for nothing any more, though its work is still to be read.
     p.close();
     expect!(outcome(&q, Message::new(1)) => [TransactionComplete]);
     expect!(outcome(&q, Message::new(1)) => [TransactionComplete]);
@@ -341,7 +341,7 @@ fn the_receive_buffers_of_a_user_may_have_so_much_memory() {
     expect!(send_to(0, 2 * PAGE) => [TransactionComplete]);
     expect!(send_to(0, 8) => [FailedReply]);
     assert_no_memory(&q);
-    // Who goes gives back what he has.
+    // A process that ends gives back all that it was charged for.
     p.close();
     expect!(send_to(0, 8) => [TransactionComplete]);
     stage.tear_down();

@@ -1,4 +1,4 @@
-//! The end of buffers, whoever ends them.
+//! The end of buffers: freed by their receiver, or with it.
 
 use binder_testkit::{CoreRig, Message, Stage, commands, settle_down};
 
@@ -105,7 +105,7 @@ fn a_oneway_comes_out_when_the_one_before_it_begins_to_be_freed() {
     stage.tear_down();
 }
 
-/// What nobody frees is let go of slice by slice as well, and its room is taken until then.
+/// A buffer whose receiver ends goes slice by slice as well, and its room is taken until then.
 #[test]
 fn a_call_that_nobody_read_is_let_go_of_in_slices() {
     let stage = Stage::new(Box::new(CoreRig::default().in_slices_of(2)));

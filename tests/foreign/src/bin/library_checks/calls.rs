@@ -82,7 +82,7 @@ fn large_parcels_stay_as_they_are() -> Outcome {
         let reply = manager.transact(ECHO, 0, |data| data.write(&sent))?;
         kept.push((sent, reply));
     }
-    // Some end on a thread that calls nobody.
+    // Some end on a thread that makes no calls.
     let others = kept.split_off(3);
     let check = |kept: &[(Vec<u8>, Parcel)]| {
         let mut replies = kept.iter().map(|(sent, reply)| Ok(reply.read::<Vec<u8>>()? == *sent));
@@ -141,7 +141,7 @@ fn one_way_calls_keep_their_order() -> Outcome {
     let manager = connect()?;
     let (sender, told) = mpsc::channel();
     let listener = new_object(move |number| {
-        // Nobody listens once all have come.
+        // The receiver is gone once all have come.
         let _ = sender.send(number);
         Ok(0)
     });
@@ -324,7 +324,7 @@ fn a_thread_that_polls_waits_for_nothing() -> Outcome {
             // All there is to read is that the link is gone.
             poll_once(&device)
         };
-        // Nobody listens if it has taken too long.
+        // The receiver is gone if it has taken too long.
         let _ = done.send(handle());
     });
     outcome.recv_timeout(HANG_TIMEOUT)?

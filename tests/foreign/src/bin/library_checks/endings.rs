@@ -54,7 +54,7 @@ fn start_owner() -> Outcome<(Program, SpIBinder)> {
 
 fn recipient() -> (DeathRecipient, Receiver<()>) {
     let (sender, deaths) = mpsc::channel();
-    // Nobody may be left to hear of it.
+    // The receiver may be gone.
     (
         DeathRecipient::new(move || {
             let _ = sender.send(());
@@ -181,7 +181,7 @@ fn freezes_are_told() -> Outcome {
     let device = device()?;
     let (owner, object) = start_owner()?;
     let (sender, states) = mpsc::channel();
-    // Nobody may be left to hear of it.
+    // The receiver may be gone.
     let callback = FrozenStateChangeCallback::new(move |state| {
         let _ = sender.send(state);
     });
@@ -296,7 +296,7 @@ fn what_an_ending_thread_drops() -> Outcome {
     impl Drop for Late {
         fn drop(&mut self) {
             let called = self.object.take().map_or(Ok(()), |object| object.ping_binder());
-            // Whoever does not listen has failed.
+            // A receiver that is gone has failed.
             let _ = self.dropped.send(called);
             let _ = self.go_on.recv();
         }

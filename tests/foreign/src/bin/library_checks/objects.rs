@@ -1,4 +1,4 @@
-//! Objects: who holds what, and that it is given back.
+//! Objects: their references are counted, and given back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

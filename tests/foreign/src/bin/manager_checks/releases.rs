@@ -118,7 +118,7 @@ fn empty(object: &SpIBinder) -> Parcel {
     object.as_remote().map_or_else(Parcel::new, |it| Parcel::for_codec(it.codec()))
 }
 
-/// Reads a union of a service and what is known of it.
+/// Reads the union of a service and its metadata.
 fn read_union(reply: &Parcel) -> Outcome<Option<SpIBinder>> {
     let head: [i32; 3] = [reply.read()?, reply.read()?, reply.read()?];
     same(head, [1, 0, 1])?;
@@ -226,7 +226,7 @@ pub(crate) fn speak(device: &Path, release: &str) -> Outcome {
         same((is_there, ip.as_str(), port), (1, "10.0.0.1", 4242))?;
     }
 
-    // Who has just found it may be about to hold it, even if clients are counted meanwhile.
+    // A client that has just found it may be about to hold it, even if clients are counted meanwhile.
     call(&manager, numbers.get, by_name)?;
     let with_service = |data: &mut BorrowedParcel<'_>| {
         data.write(&name)?;

@@ -80,7 +80,7 @@ fn command(data: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
     receiver.submit_transact(FIRST_CALL_TRANSACTION, result, FLAG_ONEWAY).map(drop)
 }
 
-/// Has whoever gave the command open the file of the first word, and reads it.
+/// Has the process that gave the command open the file of the first word, and reads it.
 fn read_by(opener: &SpIBinder, words: &[String]) -> String {
     let asked = || {
         let mut data = like(opener);
