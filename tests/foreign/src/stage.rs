@@ -222,7 +222,7 @@ fn build(built: &OnceLock<PathBuf>, target_dir: &Path, package: &str) -> PathBuf
 
 /// Installs rsbinder's own tools below `target_dir`, unless they are there, and returns their directory.
 ///
-/// One at a time does, of all threads and processes: who comes later finds them there.
+/// One thread of all processes does so at a time; later ones find them there.
 ///
 /// # Panics
 ///
@@ -238,11 +238,12 @@ pub fn rsbinder_tools(target_dir: &Path) -> PathBuf {
     let bin = root.join("bin");
     if !bin.join("rsb_hub").exists() {
         // Past the test harness, which keeps back what eprintln! says.
-        let notice = format!("installing rsbinder-tools {TOOLS_VERSION}, once: about two minutes");
+        let notice = format!("installing rsbinder-tools {TOOLS_VERSION}, once: about a minute");
         writeln!(io::stderr(), "{notice}").expect("standard error can be written to");
         let version = format!("rsbinder-tools@{TOOLS_VERSION}");
         let root = root.to_string_lossy();
-        cargo(&place, &["install", "--quiet", "--locked", "--root", &root, &version]);
+        // Not optimized: that takes longer than all tests of these tools.
+        cargo(&place, &["install", "--quiet", "--locked", "--debug", "--root", &root, &version]);
     }
     bin
 }
