@@ -46,9 +46,9 @@ struct WatchList {
     watched: Vec<Watched>,
     crowd: Crowd,
     urgency: Urgency,
-    /// When it last woke up: what is posted before it sleeps again was posted then.
+    /// When it last woke up, which stands for the time of all requests until it sleeps again.
     woken_at: Option<Instant>,
-    /// What it last told its clients of where it runs.
+    /// The processor that it last told its clients.
     told_cpu: u32,
 }
 
@@ -105,7 +105,7 @@ impl RingWatcher {
 }
 
 impl RequestReader<'_> {
-    /// Runs what busy clients post until the session ends, or another thread does so.
+    /// Runs the requests of busy clients until the session ends, or another thread takes its place.
     pub(crate) fn watch_rings(&mut self) {
         let shared = self.shared;
         let watcher = &shared.rings.watcher;
@@ -116,14 +116,14 @@ impl RequestReader<'_> {
                 list.take_news(watcher);
             }
             if !list.look(&shared.rings, &mut found) && !list.look_longer() {
-                // While it waits nobody takes its place.
+                // While it waits no thread takes its place.
                 if !self.begin_wait() {
                     return;
                 }
                 let slept = list.sleep(&shared.rings, &mut found);
                 self.end_wait();
                 if let Err(error) = slept {
-                    // Kernels before 5.16 cannot wait for several words, nor tell who calls, so there are no rings.
+                    // Kernels before 5.16 cannot wait for several words, nor tell a caller's uid, so there are no rings.
                     if error.kind() == io::ErrorKind::Unsupported {
                         tracing::debug!(%error, "rings cannot be watched");
                     } else {
@@ -168,7 +168,7 @@ impl WatchList {
         self.watched.retain(|watched| {
             let is_over = watched.ring.is_over.load(Ordering::Acquire);
             if is_over {
-                // Who posts from now on makes an ioctl, which its file is too late for.
+                // A thread that posts from now on makes an ioctl, for which the file is closed.
                 watched.leave();
                 watched.ring.end_posted();
             }
@@ -186,7 +186,7 @@ impl WatchList {
         }
     }
 
-    /// Takes out what was posted. Says whether anything was.
+    /// Takes out the requests that were posted. Says whether there were any.
     fn look(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
         let (mut requests, mut newcomers) = (0, 0);
         for watched in &mut self.watched {
@@ -258,7 +258,7 @@ impl WatchList {
 }
 
 impl Watched {
-    /// Takes out what was posted since the thread woke up. Returns the slots.
+    /// Takes out the requests that were posted since the thread woke up. Returns their slots.
     fn take_posted(
         &mut self,
         rings: &Rings,
