@@ -113,9 +113,10 @@ impl RequestReader<'_> {
         while !watcher.is_over.load(Ordering::Acquire) {
             let mut list = watcher.list();
             if watcher.news.swap(0, Ordering::Acquire) != 0 {
-                list.take_news(watcher);
+                list.take_news(watcher, &shared.rings, &mut found);
             }
-            if !list.look(&shared.rings, &mut found) && !list.look_longer() {
+            let is_idle = !list.look(&shared.rings, &mut found) && found.is_empty();
+            if is_idle && !list.look_longer() {
                 // While it waits no thread takes its place.
                 if !self.begin_wait() {
                     return;
@@ -164,7 +165,7 @@ impl RequestReader<'_> {
 }
 
 impl WatchList {
-    fn take_news(&mut self, watcher: &RingWatcher) {
+    fn take_news(&mut self, watcher: &RingWatcher, rings: &Rings, found: &mut Vec<BegunCall>) {
         self.watched.retain(|watched| {
             let is_over = watched.ring.is_over.load(Ordering::Acquire);
             if is_over {
@@ -175,14 +176,20 @@ impl WatchList {
             !is_over
         });
         let mut newcomers = watcher.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
-        for watched in newcomers.drain(..) {
-            if self.watched.len() < MOST_BELLS {
-                watched.ring.set_driver_cpu(self.told_cpu);
-                watched.ring.bell().set_awake();
-                self.watched.push(watched);
-            } else {
-                watched.leave();
+        for newcomer in newcomers.drain(..) {
+            if self.watched.len() >= MOST_BELLS {
+                let users: Vec<_> = self.watched.iter().map(Watched::user).collect();
+                let Some(loser) = place_for(newcomer.user(), &users) else {
+                    newcomer.leave();
+                    continue;
+                };
+                let mut loser = self.watched.swap_remove(loser);
+                loser.leave();
+                loser.take_posted(rings, found, self.woken_at);
             }
+            newcomer.ring.set_driver_cpu(self.told_cpu);
+            newcomer.ring.bell().set_awake();
+            self.watched.push(newcomer);
         }
     }
 
@@ -257,7 +264,19 @@ impl WatchList {
     }
 }
 
+/// Which of the rings, of these users, gives its place up for one of `user`: one of the user who has the most, if it has more
+/// than that user will have. So no user keeps the rings of others from being watched.
+fn place_for(user: u32, users: &[u32]) -> Option<usize> {
+    let count = |user: u32| users.iter().filter(|it| **it == user).count();
+    let (place, most) = (0..users.len()).map(|at| (at, count(users[at]))).max_by_key(|it| it.1)?;
+    (most > count(user) + 1).then_some(place)
+}
+
 impl Watched {
+    fn user(&self) -> u32 {
+        self.file.payer().uid
+    }
+
     /// Takes out the requests that were posted since the thread woke up. Returns their slots.
     fn take_posted(
         &mut self,
@@ -285,5 +304,20 @@ impl Watched {
         self.ring.bell().set(BellState::Unwatched);
         let is_trusted = self.in_vain < MOST_IN_VAIN;
         self.ring.is_watched.store(!is_trusted, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_with_the_most_rings_gives_one_up_for_a_user_with_fewer() {
+        let users = [1000, 2000, 2000, 2000, 3000];
+        let loser = |user| place_for(user, &users).map(|at| users[at]);
+        assert_eq!([loser(4000), loser(1000)], [Some(2000); 2]);
+        assert_eq!(loser(2000), None, "it would take a place of its own");
+        assert_eq!(place_for(1000, &[1000, 2000, 2000]), None, "no user has many more");
+        assert_eq!(place_for(1000, &[]), None);
     }
 }
