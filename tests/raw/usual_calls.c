@@ -6,7 +6,7 @@
 // rooms: reads with little room. polls: client and service poll before each read. epolls: threads with an epoll each.
 // wrappers: ioctls by a pointer, and without the C library. sigwait: a daemon that waits for its signals. exec: a program that
 // inherits a device from the one before. closing: a device that is closed while others read from it. rights: a service and a
-// client that give up their rights once they have the device.
+// client that give up their rights once they have the device. stacks: files that come to a signal handler on a small stack.
 #include "echo.h"
 
 #include <poll.h>
@@ -334,6 +334,67 @@ static void rights(void)
 	printf("both serve and call without\n");
 }
 
+static void serve_files(int ready)
+{
+	int device = open_client();
+	become_manager(device);
+	uint32_t enter = BC_ENTER_LOOPER;
+	write_commands(device, &enter, sizeof enter);
+	CHECK(write(ready, "!", 1) == 1);
+	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	CHECK(file >= 0);
+	struct binder_transaction_data call;
+	expect(device, NULL, 0, BR_TRANSACTION, &call);
+	for (;;) {
+		struct parcel reply;
+		pack(&reply, BC_REPLY, file);
+		struct answer answer = answer_to(&call);
+		answer.reply = reply.send;
+		expect(device, &answer, sizeof answer, BR_TRANSACTION, &call);
+	}
+}
+
+static int take_file(int device)
+{
+	struct send call = call_of(ECHO, NULL, 0);
+	call.transaction.flags = TF_ACCEPT_FDS;
+	struct binder_transaction_data reply;
+	expect(device, &call, sizeof call, BR_REPLY, &reply);
+	int file = unpack(&reply);
+	let_go(device, &reply);
+	return file;
+}
+
+static volatile int file_of_handler;
+
+static void take_file_in_handler(int signal)
+{
+	(void)signal;
+	file_of_handler = take_file(shared_device);
+}
+
+static void stacks(void)
+{
+	// Room for the frame of the signal, and 6 KiB. A page below faults.
+	size_t room = (sysconf(_SC_MINSIGSTKSZ) + 6144 + 15) & ~15ul;
+	size_t whole = (room + 2 * PAGE - 1) & ~(PAGE - 1ul);
+	char *start = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(start != MAP_FAILED && mprotect(start, PAGE, PROT_NONE) == 0);
+	stack_t stack = { .ss_sp = start + PAGE, .ss_size = room };
+	CHECK(sigaltstack(&stack, NULL) == 0);
+	struct sigaction action = { .sa_handler = take_file_in_handler, .sa_flags = SA_ONSTACK };
+	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+	shared_device = open_client();
+	int expected = take_file(shared_device);
+	close(expected);
+	for (int time = 0; time < 20; time++) {
+		CHECK(raise(SIGUSR1) == 0);
+		CHECK(file_of_handler == expected);
+		close(file_of_handler);
+	}
+	printf("20 files on a small stack\n");
+}
+
 int main(int argc, char **argv)
 {
 	struct {
@@ -343,7 +404,8 @@ int main(int argc, char **argv)
 	} scenes[] = { { "rooms", rooms, serve },	{ "polls", polls, serve_by_polls },
 		       { "epolls", epolls, serve },	{ "wrappers", wrappers, serve },
 		       { "sigwait", sigwaits, serve },	{ "exec", exec, serve },
-		       { "closing", closing, serve },	{ "rights", rights, serve_without_rights } };
+		       { "closing", closing, serve },	{ "rights", rights, serve_without_rights },
+		       { "stacks", stacks, serve_files } };
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 3 && !strcmp(argv[1], "inherited")) {
 		inherited(atoi(argv[2]));

@@ -35,6 +35,17 @@ pub(crate) fn core() -> Result<usize, BenchError> {
     Ok(first.expect("a running thread may run somewhere"))
 }
 
+/// Returns the second of the cores that this process may use.
+///
+/// # Errors
+///
+/// [`BenchError::FewerCores`] if there is one alone.
+pub(crate) fn second_core() -> Result<usize, BenchError> {
+    let (first, two) = (core()?, first_cores(2)?);
+    let second = (0..CpuSet::MAX_CPU).find(|&cpu| cpu != first && two.is_set(cpu));
+    Ok(second.expect("there are two"))
+}
+
 /// Returns the first `count` of the cores that this process may use.
 ///
 /// # Errors

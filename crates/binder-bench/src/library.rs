@@ -11,15 +11,15 @@ use crate::actor::{Actor, ActorLink};
 use crate::affinity;
 use crate::error::{BenchError, failed};
 
-/// Starts a server with an object behind handle 0 of `device`, and a client that plays with it.
+/// Starts a server with an object behind handle 0 of `device`, and a client that plays with it, each on its core.
 pub(crate) fn start(
     device: &Path,
-    core: Option<usize>,
+    (client_core, server_core): (Option<usize>, Option<usize>),
     service: impl FnOnce() -> SpIBinder,
     play: impl FnOnce(&mut ActorLink, SpIBinder) -> Result<(), BenchError>,
 ) -> Result<(Actor, Actor), BenchError> {
     let mut server = Actor::start("library server", |link| {
-        core.map_or(Ok(()), affinity::pin_self)?;
+        server_core.map_or(Ok(()), affinity::pin_self)?;
         let device = open(device)?;
         let tried = || "becoming the context manager";
         let become_manager = device.become_context_manager(&service());
@@ -32,7 +32,7 @@ pub(crate) fn start(
     })?;
     server.expect_ready()?;
     let client = Actor::start("library client", |link| {
-        core.map_or(Ok(()), affinity::pin_self)?;
+        client_core.map_or(Ok(()), affinity::pin_self)?;
         let manager = open(device)?.context_object();
         let manager = manager
             .map_err(|status| failed("asking for the context manager")(io::Error::other(status)))?;

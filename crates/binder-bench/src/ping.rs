@@ -8,6 +8,7 @@ pub(crate) mod caller;
 pub(crate) mod files;
 mod futex;
 mod library;
+mod placement;
 mod stream;
 mod trace;
 
@@ -20,12 +21,12 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use crate::actor::Actor;
-use crate::affinity::{self, Pin};
 use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
 use crate::ping::binder::Completions;
 use crate::ping::caller::{Round, Timings};
 use crate::ping::files::MOST_FILES;
+use crate::ping::placement::{Cores, Placement};
 use crate::ping::trace::StreamFollower;
 use crate::report::BenchReport;
 use crate::service;
@@ -80,7 +81,7 @@ pub struct PingOptions {
 
     /// Where the processes run, the daemon's included
     #[arg(long, value_enum, default_value = "same")]
-    pin: Pin,
+    pin: Placement,
 
     /// The kernel's own binder, to measure beside [default: /dev/binder, if it is one]
     #[arg(long, value_name = "PATH")]
@@ -172,11 +173,11 @@ struct Row {
 }
 
 pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
-    let core = (options.pin == Pin::Same).then(affinity::core).transpose()?;
+    let cores = options.pin.cores()?;
     let daemon = options.target.daemon();
     // Before the servers: a thread that the daemon starts for them is pinned from its first moment.
-    let _pinned = options.target.pin_daemon(core, report)?;
-    let mut peers = assemble(options, daemon, core, report)?;
+    let _pinned = options.target.pin_daemon(cores.daemon, report)?;
+    let mut peers = assemble(options, daemon, cores, report)?;
     peers.retain(|peer| options.only.is_empty() || options.only.contains(&peer.what));
 
     // First without.
@@ -237,25 +238,22 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
     }
     bar.finish_and_clear();
     report.table(&table)?;
-    match core {
-        Some(core) => report.summary(&format!("all on core {core}; CPU is per call")),
-        None => report.summary("not pinned; CPU is per call"),
-    }
+    report.summary(&cores.summary())
 }
 
 /// Starts all clients and servers.
 fn assemble(
     options: &PingOptions,
     daemon: Option<Daemon>,
-    core: Option<usize>,
+    cores: Cores,
     report: &mut BenchReport<'_>,
 ) -> Result<Vec<Peer>, BenchError> {
     let device = options.target.device();
     let mut peers = Vec::new();
     let plain = DriverSession::open_without_ring;
-    let server = shared(service::start_with(device, core, plain)?);
+    let server = shared(service::start_with(device, cores.server, plain)?);
     if is_of_kernel(device) {
-        let client = binder::start(device, core, None, plain)?;
+        let client = binder::start(device, cores.client, None, plain)?;
         let (what, carries) = (What::Kernel, CallCargo::Both);
         peers.push(Peer { what, carries, client, server, daemon, traced: None });
     } else {
@@ -264,7 +262,7 @@ fn assemble(
             vec![(What::Binder, Completions::Own), (What::Deferred, Completions::Deferred)];
         kinds.extend(options.trace.then_some((What::Traced, Completions::Own)));
         for (what, completions) in kinds {
-            let client = binder::start(device, core, Some(completions), plain)?;
+            let client = binder::start(device, cores.client, Some(completions), plain)?;
             let traced = what.is_traced().then(|| device.to_owned());
             peers.push(Peer { what, carries, client, server: server.clone(), daemon, traced });
         }
@@ -272,12 +270,12 @@ fn assemble(
         let device = device.with_file_name("vndbinder");
         if device.exists() {
             let open = DriverSession::open;
-            let server = shared(service::start_with(&device, core, open)?);
+            let server = shared(service::start_with(&device, cores.server, open)?);
             let mut kinds =
                 vec![(What::Ring, Completions::Own), (What::DeferredRing, Completions::Deferred)];
             kinds.extend(options.trace.then_some((What::TracedRing, Completions::Deferred)));
             for (what, completions) in kinds {
-                let client = binder::start(&device, core, Some(completions), open)?;
+                let client = binder::start(&device, cores.client, Some(completions), open)?;
                 let traced = what.is_traced().then(|| device.clone());
                 peers.push(Peer { what, carries, client, server: server.clone(), daemon, traced });
             }
@@ -287,13 +285,13 @@ fn assemble(
         }
     }
     if options.libbinder {
-        let (client, server) = library::start(&device.with_file_name("hwbinder"), core)?;
+        let (client, server) = library::start(&device.with_file_name("hwbinder"), cores)?;
         let (what, carries) = (What::Library, CallCargo::Bytes);
         peers.push(Peer { what, carries, client, server: shared(server), daemon, traced: None });
     }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
-        let started = service::start_with(&kernel, core, plain)
-            .and_then(|server| Ok((binder::start(&kernel, core, None, plain)?, server)));
+        let started = service::start_with(&kernel, cores.server, plain)
+            .and_then(|server| Ok((binder::start(&kernel, cores.client, None, plain)?, server)));
         match started {
             Ok((client, server)) => {
                 let (what, server, carries) = (What::Kernel, shared(server), CallCargo::Both);
@@ -308,11 +306,11 @@ fn assemble(
         }
     }
     let room_bytes = options.sizes.iter().max().copied().unwrap_or(0);
-    let (client, server) = futex::start(room_bytes as usize, core)?;
+    let (client, server) = futex::start(room_bytes as usize, cores)?;
     let (what, carries) = (What::Futex, CallCargo::Bytes);
     peers.push(Peer { what, carries, client, server: shared(server), daemon: None, traced: None });
     for carries in [CallCargo::Bytes, CallCargo::Files] {
-        let (client, server) = stream::start(core, carries == CallCargo::Files)?;
+        let (client, server) = stream::start(cores, carries == CallCargo::Files)?;
         let what = What::Unix;
         peers.push(Peer {
             what,

@@ -53,7 +53,24 @@ const RETURNS_BYTES: usize = 256;
 /// The longest payload of a return that benches get.
 const PAYLOAD_MAX_BYTES: usize = size_of::<BinderTransactionData>();
 
+/// How the calls of a process come to the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Door {
+    /// By shared memory, if the driver has rings.
+    Ring,
+    /// By ioctls.
+    Fuse,
+}
+
 impl DriverSession {
+    /// A conversation by this door.
+    pub(crate) fn open_by(door: Door, device: &Path) -> Result<Self, BenchError> {
+        match door {
+            Door::Ring => Self::open(device),
+            Door::Fuse => Self::open_without_ring(device),
+        }
+    }
+
     /// A conversation by the ring, if the driver has one.
     pub(crate) fn open(device: &Path) -> Result<Self, BenchError> {
         Self::of(device, BinderClient::open(device))

@@ -20,6 +20,7 @@ use crate::actor::{self, Actor, HANG_TIMEOUT};
 use crate::error::BenchError;
 use crate::random::Random;
 use crate::report::BenchReport;
+use crate::session::Door;
 use crate::soak::client::{ClientLife, Deed};
 use crate::soak::counts::Counts;
 use crate::soak::message::broken;
@@ -35,7 +36,7 @@ use crate::target::BenchTarget;
 #[command(after_help = "\
 Examples:
   anybinder bench soak --seconds 600
-  anybinder bench soak --device /dev/binderfs/binder --clients 8 --kills-per-s 0")]
+  anybinder bench soak --device /dev/binderfs/binder --doors fuse --kills-per-s 0")]
 pub struct SoakOptions {
     #[command(flatten)]
     pub(crate) target: BenchTarget,
@@ -55,6 +56,11 @@ pub struct SoakOptions {
     /// How many clients are killed in a second
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(..=1000))]
     kills_per_s: u32,
+
+    /// By which doors clients come to the driver, in turn; the server comes by the first
+    #[arg(long, value_enum, value_name = "DOORS", value_delimiter = ',',
+        default_value = "ring,fuse", num_args = 1..)]
+    doors: Vec<Door>,
 
     /// What decides who does what
     #[arg(long, default_value_t = 1)]
@@ -106,7 +112,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub(crate) fn run(options: &SoakOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let device = options.target.device();
     let before = counts::read(device);
-    let mut server = server::start(device, options.threads)?;
+    let mut server = server::start(device, options.threads, options.door(0))?;
     let mut crowd = Crowd {
         options,
         end: Instant::now() + Duration::from_secs(options.seconds.into()),
@@ -141,6 +147,13 @@ pub(crate) fn run(options: &SoakOptions, report: &mut BenchReport<'_>) -> Result
     match &outcome.left {
         Some(left) if !left.is_empty() => Err(broken(format!("the driver still counts {left:?}"))),
         Some(_) | None => Ok(()),
+    }
+}
+
+impl SoakOptions {
+    /// The door of a client, or of the server, which is number 0.
+    fn door(&self, number: u32) -> Door {
+        self.doors[number as usize % self.doors.len()]
     }
 }
 
@@ -223,7 +236,8 @@ impl Crowd<'_> {
         self.lives += 1;
         let Self { options, lives, end, .. } = *self;
         let device = options.target.device();
-        self.living.push(client::start(device, lives, options.seed, end)?);
+        let door = options.door(lives);
+        self.living.push(client::start(device, door, lives, options.seed, end)?);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ mod syscalls;
 
 use serde::Serialize;
 
-use crate::actor::Actor;
+use crate::actor::{Actor, ActorLink};
 use crate::affinity::{self, Pin};
 use crate::error::BenchError;
 use crate::library;
@@ -165,10 +165,9 @@ fn assemble(options: &TransportsOptions, core: Option<usize>) -> Result<Vec<Peer
     let (client, server) = rpc::start(core)?;
     peers.push(Peer { transport: Transport::Rpc, client, server });
     if options.driver {
-        let (client, server) =
-            library::start(options.target.device(), core, calls::new_service, |link, object| {
-                calls::play(link, &object)
-            })?;
+        let device = options.target.device();
+        let play = |link: &mut ActorLink, object| calls::play(link, &object);
+        let (client, server) = library::start(device, (core, core), calls::new_service, play)?;
         peers.push(Peer { transport: Transport::Driver, client, server });
     }
     #[cfg(feature = "rsbinder")]

@@ -4,6 +4,7 @@
 //! memory can be read as well. No harness: benches fork, and its threads forbid that.
 
 use std::process::ExitCode;
+use std::thread;
 
 use binder_bench::Bench;
 use clap::Parser;
@@ -78,14 +79,16 @@ fn ping_sets_traced_calls_against_others(device: &str) {
 }
 
 fn ping_sets_the_device_against_its_baselines(device: &str) {
-    let words = ["ping", "--sizes", "4", "--rounds", "1", "--calls", "3", "--pin", "none"];
-    let out = run(&words, device).expect("a result");
-    let lines: Vec<_> = out.lines().collect();
-    assert!(lines[0].starts_with("peer") && lines[0].ends_with("x unix"), "{out}");
-    for (line, what) in
-        lines[1..].iter().zip(["binder", "deferred", "ring", "deferred ring", "futex", "unix"])
-    {
-        assert!(line.starts_with(what) && line.ends_with(" x"), "{out}");
+    let has_two = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+    for pin in if has_two { &["none", "apart", "daemon"][..] } else { &["none"] } {
+        let words = ["ping", "--sizes", "4", "--rounds", "1", "--calls", "3", "--pin", pin];
+        let out = run(&words, device).expect("a result");
+        let lines: Vec<_> = out.lines().collect();
+        assert!(lines[0].starts_with("peer") && lines[0].ends_with("x unix"), "{out}");
+        let peers = ["binder", "deferred", "ring", "deferred ring", "futex", "unix"];
+        for (line, what) in lines[1..].iter().zip(peers) {
+            assert!(line.starts_with(what) && line.ends_with(" x"), "{out}");
+        }
     }
 }
 

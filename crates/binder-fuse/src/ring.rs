@@ -89,10 +89,10 @@ impl SessionShared {
         if wanted.version != RING_VERSION || !self.has_rings {
             return Err(Errno::EINVAL);
         }
-        // A segment does not say who calls, and what the kernel says must be what FUSE says.
+        // A segment does not name its caller; the kernel is asked, and must say the same as FUSE.
         let tid = header.pid;
         if file.has_filter() || file.caller_uid(tid) != Some(header.uid) {
-            tracing::debug!(pid = file.pid, tid, "no ring: it cannot be told who calls");
+            tracing::debug!(pid = file.pid, tid, "no ring: the uid of its callers is not known");
             return Err(Errno::EOPNOTSUPP);
         }
         let mapping =
@@ -158,7 +158,7 @@ impl SessionShared {
         }
     }
 
-    /// A thread waits for the answer to what it has posted in its slot. Returns the first of what may take its time.
+    /// A thread waits for the answer to the request in its slot. Returns the first I/O that may take its time.
     pub(crate) fn wait_in_ring(
         &self,
         header: &Header,
@@ -178,7 +178,7 @@ impl SessionShared {
             self.rings.watcher.note_rung(file, &ring);
         }
         let mut left = None;
-        // What is posted in its own slot may have been looked at before the slot was its.
+        // The driver may have looked at its slot before that was bound to the thread.
         for slot in SlotIndex::of_bits(posted | slot.bit()) {
             let Some(begun) = ring.begin(file, slot, self.rings.next_sequence()) else { continue };
             if let Some(next) = self.run_begun(begun, batch)
@@ -205,8 +205,8 @@ impl SessionShared {
         Ok(left)
     }
 
-    /// Runs what is posted in the slots of a file, before something that came later: the thread that watches them may wait for
-    /// a processor.
+    /// Runs the requests in the slots of a file, before a request that came later: the thread that watches them may wait for a
+    /// processor.
     pub(crate) fn run_posted(&self, file: &Arc<ClientFile>) {
         let Some(ring) = file.ring() else { return };
         let mut batch = Batch::default();
@@ -233,7 +233,7 @@ impl SessionShared {
         true
     }
 
-    /// Ends a call as far as it can end. If it has not come to the front end yet, who brings it there sees the note.
+    /// Ends a call as far as it can end. If it has not come to the front end yet, the thread that brings it there sees the note.
     fn interrupt_in_ring(&self, file: &Arc<ClientFile>, id: RingCallId) {
         if let Some(ring) = self.rings.get(id) {
             ring.note_interruption(id);

@@ -1,4 +1,4 @@
-//! What a call needs of the system and of its caller's memory.
+//! The system calls and the memory accesses that a call needs.
 
 use core::sync::atomic::AtomicU32;
 
@@ -13,7 +13,7 @@ pub trait RingSystem {
     /// The processor that the thread runs on.
     fn cpu(&self) -> u32;
 
-    /// Wakes one thread that sleeps on a word, of whichever process.
+    /// Wakes one thread that sleeps on a word, of any process.
     fn wake(&self, word: &AtomicU32);
 
     /// Sleeps while the word has this value, for [`PATIENCE_MS`](binder_ring::PATIENCE_MS) at most.
@@ -57,7 +57,7 @@ pub enum SleepEnd {
     Interrupted,
 }
 
-/// The memory of who makes a call. The addresses are those of the call and of its commands, so they may be wrong.
+/// The caller's memory. The addresses are those of the call and of its commands, so they may be wrong.
 pub trait CallMemory {
     /// Copies the bytes of a window to offset `at` of a slot's data, where there is room for them. Says whether it did:
     /// the driver reads the others from the process itself.

@@ -12,7 +12,7 @@ use crate::caller::{CallMemory, RingSystem, SleepEnd};
 use crate::ring::ClientRing;
 use crate::spin::SpinHistory;
 
-/// What became of a call.
+/// How a call ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "the ioctl may be due"]
 pub enum RingOutcome {
@@ -24,14 +24,14 @@ pub enum RingOutcome {
     Refused,
 }
 
-/// As many bytes of commands are looked at for what they point to. Longer ones are mostly references and buffers that are
-/// given back; the driver reads by itself what those behind point to.
+/// The most bytes of commands that are searched for sends. Longer ones are mostly references and buffers that are given
+/// back; the driver reads the data of sends behind them from the client itself.
 const PARSED_BYTES: usize = 512;
 
 impl ClientRing {
     /// Has the driver run a call of the thread that has claimed `slot`, and waits until it has.
     ///
-    /// Of the call the two counts of what was consumed change, as by the ioctl.
+    /// Changes `write_consumed` and `read_consumed` of the call, as the ioctl does.
     pub fn exchange(
         &self,
         slot: SlotIndex,
@@ -95,7 +95,7 @@ impl ClientRing {
         while word.is_posted() && system.ring_wait(slot, RING_INTERRUPT).is_ok() {}
     }
 
-    /// Copies the commands, and what they point to, into the slot.
+    /// Copies the commands, and the data and offsets of their sends, into the slot.
     fn copy_commands(
         &self,
         slot: SlotIndex,
@@ -109,7 +109,7 @@ impl ClientRing {
         if len == 0 || len > room || !memory.copy_in(&self.segment, slot, 0, commands) {
             return MemoryWindows::default();
         }
-        // Looked at is the copy: the commands themselves may be anywhere.
+        // The copy is parsed, since the commands themselves may change.
         let mut parsed = [0; PARSED_BYTES];
         let parsed = usize::try_from(len).ok().and_then(|len| parsed.get_mut(..len));
         let Some(parsed) = parsed else {
@@ -162,7 +162,7 @@ impl ClientRing {
         Ok(())
     }
 
-    /// Says what becomes of a call that was posted, if the driver answers the ioctl by an error.
+    /// Ends a call that was posted, after the driver has answered the ioctl by an error.
     #[cold]
     fn give_up(&self, slot: SlotIndex, is_first: bool, error: Errno) -> RingOutcome {
         let word = &self.segment.slot(slot).word;
@@ -175,7 +175,7 @@ impl ClientRing {
                 word.reset();
                 RingOutcome::Done(Err(Errno::ECONNABORTED))
             }
-            // The driver takes nothing from a slot before it knows whose that is.
+            // The driver takes nothing from a slot before it knows its thread.
             _ if is_first => {
                 word.reset();
                 RingOutcome::Refused
@@ -209,7 +209,7 @@ impl ClientRing {
     }
 }
 
-/// There will be no answer to a call: this is what the driver answers the ioctl by which the thread would wait.
+/// There will be no answer to a call, since the driver refuses the ioctl by which the thread would wait.
 pub(crate) struct NoAnswer {
     error: Errno,
     /// Whether the driver knows nothing of the call.
@@ -218,7 +218,7 @@ pub(crate) struct NoAnswer {
 
 /// How a thread waits for its answer.
 struct WaitState {
-    /// Whether the driver was not told yet whose the slot is.
+    /// Whether the driver does not know the thread of the slot yet.
     is_first: bool,
     /// Whether the driver has been told of the call.
     is_heard: bool,
@@ -230,7 +230,8 @@ struct WaitState {
     without_file: u32,
 }
 
-/// So often a thread whose device has been closed sleeps on in its slot: a second. It is less where the driver lives.
+/// How often a thread whose device has been closed sleeps on in its slot: for a second in all. A driver that lives answers
+/// sooner.
 const MOST_WITHOUT_FILE: u32 = 50;
 
 impl WaitState {

@@ -5,12 +5,12 @@
 
 #![expect(unsafe_code, reason = "the numbers are copied through pointers")]
 
-use core::array;
-use core::mem::{self, MaybeUninit};
+use core::mem::MaybeUninit;
+use core::ptr;
 
 use binder_ring::{MOST_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex};
 use binder_uapi::{BinderWriteRead, Errno};
-use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::io::{DupFlags, IoSliceMut};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SocketFlags,
@@ -21,14 +21,10 @@ use crate::caller::{CallMemory, RingSystem};
 use crate::exchange::NoAnswer;
 use crate::ring::ClientRing;
 
-/// One more than there are files: the last one comes first in the end.
-const PLACES: usize = MOST_FILES + 1;
-
-/// Files in the order in which a call brings them.
-struct ReceivedFiles {
-    files: [Option<OwnedFd>; PLACES],
-    count: usize,
-}
+/// Files in the order in which a call brings them, and an empty place behind them.
+///
+/// They lie where the caller has them, once: a thread of a program may have little stack.
+type Files = [Option<OwnedFd>; MOST_FILES + 1];
 
 impl ClientRing {
     /// Takes the files that the call of a slot brings, and has it go on. Returns its result.
@@ -52,56 +48,51 @@ impl ClientRing {
         if self.segment.read_answer(slot).result != 0 {
             return DECLINED;
         }
-        let Some(files) = ReceivedFiles::receive(own) else { return DECLINED };
-        let (numbers, count) = files.numbers();
-        // SAFETY: an array can be read.
-        unsafe { self.segment.copy_in(slot, 0, numbers.as_ptr().cast(), size_of_val(&numbers)) };
+        let mut files: Files = [const { None }; MOST_FILES + 1];
+        let Some(count) = receive(own, &mut files) else { return DECLINED };
+        for (at, file) in files.iter().flatten().enumerate() {
+            let number = file.as_raw_fd().cast_unsigned();
+            let at = at * size_of::<u32>();
+            // SAFETY: a variable can be read.
+            unsafe { self.segment.copy_in(slot, at, ptr::from_ref(&number).cast(), 4) };
+        }
         self.ask(slot, &request(RequestKind::Numbers(count), *call), system)?;
         let taken = self.take_answer(slot, call, memory);
         if taken == Ok(RingAnswer::UNKNOWN_FILES) {
             return Ok(Err(Errno::EINTR));
         }
         // They are the program's.
-        mem::forget(files);
+        for file in files.iter_mut().filter_map(Option::take) {
+            let _ = file.into_raw_fd();
+        }
         Ok(taken)
     }
 }
 
-impl ReceivedFiles {
-    /// Receives the files that were sent to a socket. None if there are none, or not all had room.
-    ///
-    /// The first one came last: it takes the socket's number, which was the lowest that was free.
-    fn receive(mut socket: OwnedFd) -> Option<Self> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
-        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let mut byte = [0];
-        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
-        let bytes = &mut [IoSliceMut::new(&mut byte)];
-        let received = rustix::net::recvmsg(&socket, bytes, &mut ancillary, flags).ok()?;
-        let mut files = array::from_fn(|_| None);
-        let mut count = 0;
-        for message in ancillary.drain() {
-            let RecvAncillaryMessage::ScmRights(received) = message else { continue };
-            for (file, place) in received.zip(&mut files[1..]) {
-                *place = Some(file);
-                count += 1;
-            }
+/// Receives the files that were sent to a socket, and returns how many. None if there are none, or not all had room.
+///
+/// The first one came last: it takes the socket's number, which was the lowest that was free.
+#[inline(never)]
+fn receive(mut socket: OwnedFd, files: &mut Files) -> Option<u32> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let bytes = &mut [IoSliceMut::new(&mut byte)];
+    let received = rustix::net::recvmsg(&socket, bytes, &mut ancillary, flags).ok()?;
+    let mut count = 0;
+    for message in ancillary.drain() {
+        let RecvAncillaryMessage::ScmRights(received) = message else { continue };
+        for (file, place) in received.zip(&mut files[1..]) {
+            *place = Some(file);
+            count += 1;
         }
-        if count == 0 || received.flags.contains(ReturnFlags::CTRUNC) {
-            return None;
-        }
-        let first = files[count].take()?;
-        rustix::io::dup3(first, &mut socket, DupFlags::CLOEXEC).ok()?;
-        files[0] = Some(socket);
-        Some(Self { files, count })
     }
-
-    /// Their numbers, and how many there are.
-    fn numbers(&self) -> ([u32; PLACES], u32) {
-        let number = |file: &Option<OwnedFd>| {
-            file.as_ref().map_or(0, |file| file.as_raw_fd().cast_unsigned())
-        };
-        let count = u32::try_from(self.count).unwrap_or(0);
-        (self.files.each_ref().map(number), count)
+    if count == 0 || received.flags.contains(ReturnFlags::CTRUNC) {
+        return None;
     }
+    let first = files[count].take()?;
+    rustix::io::dup3(first, &mut socket, DupFlags::CLOEXEC).ok()?;
+    files[0] = Some(socket);
+    u32::try_from(count).ok()
 }

@@ -5,7 +5,7 @@
 //! ([`RingOutcome`]).
 //!
 //! [`exchange`](ClientRing::exchange) decides, [`KernelCalls`] makes the few system calls, and the caller's own
-//! [`CallMemory`] says what of its memory is copied, and how. So the client library, which lends what it sends, and a
+//! [`CallMemory`] copies to and from its memory. So the client library, which lends what it sends, and a
 //! library between a program and its ioctls, which must expect any address, use the same code.
 //!
 //! No standard library, no allocation, no thread-local variable, no lock, and no descriptor that stays open: the crate

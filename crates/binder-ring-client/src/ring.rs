@@ -1,4 +1,4 @@
-//! The segment of an open device, and who has its slots.
+//! The segment of an open device, and the threads that have its slots.
 
 #![expect(unsafe_code, reason = "the segment is mapped and unmapped")]
 
@@ -38,7 +38,7 @@ unsafe impl Sync for ClientRing {}
 /// looks there, so that a program with a ring of its own has no second one.
 pub const MARKED: u64 = 1 << 62;
 
-/// Set in the owner of a slot once the driver was told whose it is.
+/// Set in the owner of a slot once the driver knows its thread.
 const BOUND: u32 = 1 << 31;
 
 impl ClientRing {
@@ -78,7 +78,7 @@ impl ClientRing {
             rustix::mm::mmap(ptr::null_mut(), SEGMENT_BYTES, protection, flags, &file, 0)
         };
         let start = NonNull::new(start.map_err(errno)?.cast()).ok_or(Errno::ENOMEM)?;
-        // SAFETY: it was mapped at a page's beginning, and is until the value that has it is dropped; nobody else knows it.
+        // SAFETY: it was mapped at a page's beginning, and is until the value that has it is dropped; no other code knows it.
         let segment = unsafe { Segment::new(start) };
         let is_lost = AtomicBool::new(false);
         let ring = Self { segment, start, is_lost, spins: Default::default() };
@@ -109,7 +109,7 @@ impl ClientRing {
         Some(slot)
     }
 
-    /// Claims a slot whose thread has ended before the driver was told whose it is; all others the driver gives back.
+    /// Claims a slot whose thread has ended before the driver knew it. Slots of threads that it knows the driver gives back.
     #[cold]
     fn claim_of_ended(&self, tid: u32) -> Option<SlotIndex> {
         slots_for(tid).find(|slot| {
@@ -122,7 +122,7 @@ impl ClientRing {
         })
     }
 
-    /// The slot that the thread `tid` has claimed, for those who cannot keep it.
+    /// The slot that the thread `tid` has claimed, for callers that cannot keep it.
     pub fn slot_of(&self, tid: u32) -> Option<SlotIndex> {
         slots_for(tid).find(|slot| {
             let owner = self.segment.slot(*slot).owner.load(Ordering::Relaxed);
@@ -140,7 +140,7 @@ impl ClientRing {
         }
     }
 
-    /// Whether the driver was not told yet whose a slot is, as it is from here on.
+    /// Notes that the driver knows the thread of a slot from here on. Says whether that is new.
     pub(crate) fn bind(&self, slot: SlotIndex) -> bool {
         let owner = &self.segment.slot(slot).owner;
         let tid = owner.load(Ordering::Relaxed);

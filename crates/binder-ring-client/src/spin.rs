@@ -5,21 +5,21 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use binder_ring::layout::NO_CPU;
 
-/// As often a thread looks at most. With a pause in between that is some tens of microseconds, about what it costs to wake
-/// an idle processor, which is what looking saves.
+/// The most looks of a thread. With a pause in between they take some tens of microseconds, about as long as it takes to wake
+/// an idle processor.
 const MOST_LOOKS: u32 = 3000;
 
-/// One in so many waits of a slot is given all looks, whatever became of the last ones. In vain, that adds less than half a
-/// microsecond to each.
+/// One in so many waits of a slot is given all looks, even if the last ones were in vain. That adds less than half a
+/// microsecond to each wait.
 const RETRIAL: u32 = 256;
 
-/// What has become of the looks of a slot.
+/// How the last waits of a slot ended.
 ///
-/// Looking pays if whoever answers runs meanwhile, on another processor. It does not if it waits for the very processor
-/// that the thread occupies, nor if other threads wait for it, nor if there is nothing to answer for a long time, as in an
-/// idle server. The first two are asked (the driver says where it runs, and whether to look at all), the third is learned: each time that an answer did not come in time halves the looks of
-/// the next wait, down to none; an answer in time restores them. Since an answer cannot come in time where nobody looks,
-/// there are all looks again once in a while.
+/// Looking pays if the driver's thread runs meanwhile on another processor. It does not pay if that thread waits for the
+/// very processor that the waiting thread occupies, nor if other threads wait for it, nor if no answer comes for a long
+/// time, as in an idle server. The first two are known: the driver tells where it runs, and whether to look at all. The third
+/// is learned: each answer that does not come in time halves the looks of the next wait, down to none; an answer in
+/// time restores them. Since no answer can come in time without a look, once in a while there are all looks again.
 #[derive(Debug, Default)]
 pub(crate) struct SpinHistory {
     /// How many waits in a row have looked in vain.
@@ -37,7 +37,7 @@ impl SpinHistory {
         if own_cpu == driver_cpu || driver_cpu == NO_CPU {
             return is_answered();
         }
-        // The slot has one thread, so nobody else counts.
+        // The slot has one thread, so no other changes the count.
         let failures = self.failures.load(Ordering::Relaxed);
         for _ in 0..looks(failures) {
             if is_answered() {
@@ -79,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_a_processor_with_the_driver_looks_once() {
+    fn a_thread_on_the_drivers_processor_looks_once() {
         let history = SpinHistory::default();
         assert_eq!(wait_in_vain(&history, 0), 1);
         assert_eq!(wait_in_vain(&history, 1), MOST_LOOKS + 1, "that was no failure");
     }
 
     #[test]
-    fn nobody_looks_where_the_driver_says_so() {
+    fn no_thread_looks_where_the_driver_says_so() {
         let is_answered = || true;
         let looked = Cell::new(0);
         let history = SpinHistory::default();

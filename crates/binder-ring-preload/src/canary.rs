@@ -4,21 +4,21 @@
 //! learns of those that come in its sleep, or in its ioctl; of one that comes before, while the driver may have the call
 //! already, nothing tells. But to have a handler run, the kernel writes a frame to the thread's stack, at a fixed distance
 //! below the stack pointer. So a canary is put where the end of that frame comes to lie. It is the time-out of the
-//! sleep, and what a frame leaves there is none that the kernel accepts: it looks itself, when the sleep begins.
+//! sleep, and a frame overwrites it with a value that the kernel refuses as a time-out, when the sleep begins.
 //!
 //! | machine | a frame ends with | at |
 //! |---|---|---|
 //! | x86-64 | `FP_XSTATE_MAGIC2`, behind the floating-point state, which starts at a multiple of 64 | up to 192 bytes below the stack pointer, above which are the 128 of the red zone |
 //! | aarch64 | the frame pointer and the return address | 16 bytes below |
 //!
-//! The place depends on the stack pointer: who puts the canary there, looks after it and sleeps is one function, and
-//! what it calls meanwhile would write there. So all of this is inlined, and works where functions that say so are: in an
-//! unoptimized build there is no canary.
+//! The place depends on the stack pointer: one function puts the canary there, looks after it and sleeps, and functions that
+//! it calls meanwhile would write there. So all of this is inlined. An unoptimized build inlines nothing, so it has no
+//! canary.
 //!
-//! Handlers on another stack (`SA_ONSTACK`) leave nothing here. Where that stack is only a system call would say, and what
-//! lies there may be the program's.
+//! Handlers on another stack (`SA_ONSTACK`) leave nothing here. Only a system call would tell where that stack is, and its
+//! bytes may be the program's.
 
-#![expect(unsafe_code, reason = "what lies below the stack pointer is no variable's")]
+#![expect(unsafe_code, reason = "the canary lies below the stack pointer, in no variable")]
 
 use core::ptr;
 use core::sync::atomic::AtomicU32;

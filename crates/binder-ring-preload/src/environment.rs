@@ -1,8 +1,8 @@
-//! What the environment says, once and for all: it is read before the program can change it.
+//! The environment, read once: before the program can change it.
 
 #![expect(
     unsafe_code,
-    reason = "the environment is C strings, and who reads it is named in a section of its own"
+    reason = "the environment is C strings, and its reader is named in a section of its own"
 )]
 
 use core::ffi::{CStr, c_char};
@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::weak::weak_symbol;
 
-/// Whoever has this in the environment uses no ring.
+/// A program with this in its environment uses no ring.
 const OFF: &CStr = c"ANYBINDER_NO_RING=1";
 
 static IS_OFF: AtomicBool = AtomicBool::new(false);
@@ -50,7 +50,7 @@ unsafe fn has_entry(wanted: &CStr) -> bool {
         }
         // Byte by byte, since the C library's own ways to look at strings are not ours to call.
         let is_like = |(at, wanted): (usize, &u8)| {
-            // SAFETY: the bytes before were not the end, as they were what was wanted.
+            // SAFETY: the bytes before were not the end, as they are equal to those of `wanted`.
             let byte = unsafe { text.add(at) };
             // SAFETY: as above.
             unsafe { byte.cast::<u8>().read() == *wanted }

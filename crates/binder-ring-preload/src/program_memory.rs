@@ -1,11 +1,11 @@
 //! Memory of the program that may not be there.
 //!
 //! A program may pass any address, and gets EFAULT for a wrong one; a copy of ours would end it. So the kernel tries
-//! each page first, by a system call that touches it and is short. The stack needs no trial, mostly: what lies
+//! each page first, by a system call that touches it and is short. The stack mostly needs no trial: the pages
 //! between the stack pointer and a page above it that could be written once can be written for as long as the thread
 //! runs there.
 
-#![expect(unsafe_code, reason = "memory is copied whose addresses come from the program")]
+#![expect(unsafe_code, reason = "memory is copied at addresses that come from the program")]
 
 use core::arch::asm;
 use core::cell::Cell;
@@ -18,13 +18,13 @@ use binder_uapi::Errno;
 
 use crate::syscall;
 
-/// Of all that there are, the smallest.
+/// The smallest page of all machines.
 const PAGE_BYTES: usize = 4096;
 
-/// How far above the stack pointer things are taken for part of the stack.
+/// How far above the stack pointer memory is taken for part of the stack.
 const STACK_REACH_BYTES: usize = 64 << 10;
 
-/// What is known of the stack of a thread: pages without a gap that could be written while the thread ran on one of
+/// The known part of a thread's stack: pages without a gap that could be written while the thread ran on one of
 /// them. The thread alone changes it; a handler of a signal may do so in between.
 #[derive(Debug)]
 pub(crate) struct StackNote {
@@ -34,20 +34,20 @@ pub(crate) struct StackNote {
 
 /// The memory of a thread during a call.
 pub(crate) struct ProgramMemory<'n> {
-    /// Where the stack that is in use begins.
+    /// The stack pointer: the used part of the stack begins here.
     stack_pointer: usize,
-    /// What of the stack can be written: the stack pointer is in there.
+    /// The part of the stack that can be written, around the stack pointer.
     stack: Cell<(usize, usize)>,
     note: &'n StackNote,
 }
 
 impl StackNote {
-    /// Nothing is known.
+    /// No page is known.
     pub(crate) const fn new() -> Self {
         Self { start: AtomicUsize::new(0), end: AtomicUsize::new(0) }
     }
 
-    /// Forgets what was known, of a thread that has ended.
+    /// Forgets the pages of a thread that has ended.
     pub(crate) fn clear(&self) {
         self.start.store(0, Ordering::Relaxed);
         self.end.store(0, Ordering::Relaxed);
@@ -55,7 +55,7 @@ impl StackNote {
 }
 
 impl<'n> ProgramMemory<'n> {
-    /// The memory of the calling thread, of whose stack so much is known.
+    /// The memory of the calling thread, with the known part of its stack.
     #[inline(always)]
     pub(crate) fn of_thread(note: &'n StackNote) -> Self {
         let stack_pointer = stack_pointer();

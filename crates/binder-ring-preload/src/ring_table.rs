@@ -1,6 +1,6 @@
 //! The rings of this process, by the open files that they belong to.
 //!
-//! A number says little about the file: programs close and reuse numbers in ways that nobody tells us of. So an open
+//! A number says little about the file: programs close and reuse numbers in ways that this library cannot see. So an open
 //! file bears a mark, its position, which means nothing for a device, and which the kernel keeps by itself and for
 //! all numbers of the file. Each call looks at it; marks are random, and those that are not in the table are others'.
 //! Until there is a ring, the position is the number of calls.
@@ -9,7 +9,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "rings lie in a table without a lock, and a mapping is shared with nobody"
+    reason = "rings lie in a table without a lock, and a mapping is made for its state"
 )]
 
 use core::cell::UnsafeCell;
@@ -62,13 +62,13 @@ pub(crate) struct RingUse<'t> {
     mark: usize,
 }
 
-/// What is known of an open file.
+/// The ring of an open file.
 pub(crate) enum FileRing<'t> {
     /// It has this ring.
     Ring(RingUse<'t>),
     /// It has none, or one that is not ours.
     None,
-    /// Nobody has asked. So many calls were made, as far as they were counted.
+    /// None yet. So many calls were made, as far as they were counted.
     Unknown { calls: usize },
 }
 
@@ -108,7 +108,7 @@ impl RingTable {
         }
     }
 
-    /// What is known of the open file that `fd` means at this moment.
+    /// The ring of the open file that `fd` means at this moment.
     pub(crate) fn find(&self, fd: i32) -> FileRing<'_> {
         // A file without a position is no device of ours.
         let Ok(position) = usize::try_from(syscall::position(fd)) else { return FileRing::None };
@@ -119,7 +119,7 @@ impl RingTable {
         found.flatten().map_or(FileRing::None, FileRing::Ring)
     }
 
-    /// Makes a ring for an open device of which nothing is known, if it has made enough calls and its driver wants one.
+    /// Makes a ring for an open device that has none yet, if it has made enough calls and its driver wants one.
     #[cold]
     pub(crate) fn attach(&self, fd: i32, calls: usize) -> Option<RingUse<'_>> {
         if calls < CALLS_BEFORE || fd < 0 || valgrind::is_there() || !offers_rings(fd) {
@@ -133,8 +133,8 @@ impl RingTable {
         made
     }
 
-    /// Notes that a device, of which so many calls were known, has made another by ioctl. If enough had been made, it gets no
-    /// ring, and nobody asks again.
+    /// Notes that a device, with so many calls before, has made another by ioctl. If these were enough, it gets no ring for
+    /// good.
     #[cold]
     pub(crate) fn note_ioctl(&self, fd: i32, calls: usize) {
         // Marks are given by one thread at a time: none is overwritten here.
@@ -162,7 +162,7 @@ impl RingTable {
         entry.enter(mark)
     }
 
-    /// A place for a ring, for which another may have to go whose file is closed.
+    /// A place for a ring. The ring of a closed file may have to go for it.
     fn vacant_entry(&self) -> Option<(usize, &RingEntry)> {
         self.entries.iter().for_each(RingEntry::leave_if_closed);
         let mut numbered = self.entries.iter().enumerate();
@@ -213,7 +213,7 @@ impl RingTable {
             rustix::mm::mmap_anonymous(ptr::null_mut(), STATE_BYTES, access, MapFlags::PRIVATE)
         };
         let mapped = mapped.ok()?;
-        // SAFETY: it is ours alone, and of zeros, which is what a child is to find there.
+        // SAFETY: no other code knows the mapping, and it is of zeros, which a child is to find there.
         let advised = unsafe { rustix::mm::madvise(mapped, STATE_BYTES, Advice::LinuxWipeOnFork) };
         let before = advised.map_err(drop).and_then(|()| {
             let (null, state) = (ptr::null_mut(), mapped.cast());
@@ -221,7 +221,7 @@ impl RingTable {
             self.state.compare_exchange(null, state, success, failure).map_err(drop)
         });
         if before.is_err() {
-            // Another thread was first, or the kernel cannot do it; nobody knows this one.
+            // Another thread was first, or the kernel cannot do it; no other code knows this one.
             // SAFETY: the whole mapping, made above.
             let unmapped = unsafe { rustix::mm::munmap(mapped, STATE_BYTES) };
             debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
@@ -255,7 +255,7 @@ impl RingEntry {
 
     /// With the table busy, and none here.
     fn fill(&self, mark: usize, fd: i32, ring: ClientRing) {
-        // SAFETY: nobody reads or writes it while there is no mark, but the thread that has the table busy.
+        // SAFETY: while there is no mark, only the thread that has the table busy reads or writes it.
         let place = unsafe { &mut *self.ring.get() };
         place.write(ring);
         self.fd.store(fd, Ordering::Relaxed);
@@ -272,7 +272,7 @@ impl RingEntry {
         }
         self.mark.store(0, Ordering::SeqCst);
         if self.users.load(Ordering::SeqCst) == 0 {
-            // SAFETY: nobody uses it, and nobody will, as there is no mark now.
+            // SAFETY: no thread uses it, and none will, as there is no mark.
             let place = unsafe { &mut *self.ring.get() };
             // SAFETY: there is one, as there was a mark.
             unsafe { place.assume_init_drop() };
@@ -285,13 +285,13 @@ impl RingEntry {
 impl<'t> RingUse<'t> {
     /// The ring.
     pub(crate) fn ring(&self) -> &'t ClientRing {
-        // SAFETY: the mark was seen while this use was counted: until it ends, nobody writes to the place.
+        // SAFETY: the mark was seen while this use was counted: until it ends, no thread writes to the place.
         let place = unsafe { &*self.entry.ring.get() };
         // SAFETY: there is one, as there is a mark.
         unsafe { place.assume_init_ref() }
     }
 
-    /// The slot of the thread `tid`, and what is known of its stack.
+    /// The slot of the thread `tid`, and the known part of its stack.
     pub(crate) fn slot_of(&self, tid: u32) -> Option<(SlotIndex, &'t StackNote)> {
         if self.entry.refusals.load(Ordering::Relaxed) >= MOST_REFUSALS {
             return None;
@@ -338,7 +338,7 @@ fn index(mark: usize) -> usize {
 fn offers_rings(fd: i32) -> bool {
     let nothing = RingAttach { version: RING_VERSION, fd: u32::MAX };
     let argument = (&raw const nothing).addr();
-    // SAFETY: the number says that eight bytes are read. No file has this number, and who takes none says so.
+    // SAFETY: the number says that eight bytes are read. No file has this number, which a driver with rings says by EBADF.
     let answer = unsafe { syscall::ioctl(fd, ANYBINDER_RING_ATTACH as usize, argument) };
     answer == syscall::failure(Errno::EBADF)
 }

@@ -1,4 +1,5 @@
-//! What a program needs that links no library: an end for panics, and what compilers take for granted.
+//! The parts of a program that a library would bring otherwise: an end for panics, and the functions that compilers
+//! take for granted.
 
 #![expect(unsafe_code, reason = "symbols that the compiler calls are defined")]
 

@@ -27,11 +27,11 @@ mod number {
     pub(super) const GETRANDOM: usize = 278;
 }
 
-/// Makes an ioctl. What it returns is what it returns, or a negative error number.
+/// Makes an ioctl. Returns its result, or a negative error number.
 ///
 /// # Safety
 ///
-/// As of ioctl(2) itself: what the request does with `argument` is the caller's responsibility.
+/// As of ioctl(2) itself: the caller answers for all accesses of the request to `argument`.
 #[inline(always)]
 pub(crate) unsafe fn ioctl(fd: i32, request: usize, argument: usize) -> isize {
     // SAFETY: the caller's promise.
@@ -54,8 +54,8 @@ pub(crate) fn set_position(fd: i32, position: isize) -> isize {
 const SEEK_SET: usize = 0;
 const SEEK_CUR: usize = 1;
 
-/// Whether the 8 bytes at `address` can be read. The kernel tries: it copies them before it finds out that it is
-/// asked for nothing that it knows, and of all calls that do so this is about the shortest.
+/// Whether the 8 bytes at `address` can be read. The kernel tries: it copies them before it finds that
+/// the change is unknown, and of all calls that do so this is about the shortest.
 pub(crate) fn can_read_word(address: usize) -> bool {
     const NO_SUCH_CHANGE: usize = i32::MAX as usize;
     const MASK_BYTES: usize = 8;
@@ -77,14 +77,14 @@ pub(crate) fn set_blocked_signals(blocked: u64) -> u64 {
 }
 
 /// Whether the 4 bytes at `address`, a multiple of 4, can be written. The kernel tries: it sets none of their bits,
-/// in one step, and wakes nobody.
+/// in one step, and wakes no thread.
 pub(crate) fn can_write_word(address: usize) -> bool {
     // A page that another process delivers, when it is missed, this call does not wait for; one that reads does.
     set_no_bit(address) || can_read_word(address & !7) && set_no_bit(address)
 }
 
 fn set_no_bit(address: usize) -> bool {
-    // FUTEX_OP_OR of 0; what follows is done to waiters if the word was this, and there are none.
+    // FUTEX_OP_OR of 0, and a comparison that decides about further waiters, of which there are none.
     const CHANGE_NOTHING: usize = 2 << 28 | 0x7ff;
     let no_waiters = 0_u32;
     let own = (&raw const no_waiters).addr();
@@ -104,7 +104,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32, timeout: usize) -> isize 
     unsafe { call(number::FUTEX, arguments) }
 }
 
-/// Wakes one thread that sleeps on a word, of whichever process.
+/// Wakes one thread that sleeps on a word, of any process.
 #[inline(always)]
 pub(crate) fn futex_wake(word: &AtomicU32) {
     const FUTEX_WAKE: usize = 1;
@@ -112,13 +112,13 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     unsafe { call(number::FUTEX, [word.as_ptr().addr(), FUTEX_WAKE, 1, 0, 0, 0]) };
 }
 
-/// What a call returns that fails.
+/// The return value of a call that fails.
 pub(crate) fn failure(error: Errno) -> isize {
     // Error numbers are small.
     -(error.number() as isize)
 }
 
-/// What a call comes to that returns this.
+/// The outcome of a call with this return value.
 #[inline(always)]
 pub(crate) fn outcome(result: isize) -> Result<(), Errno> {
     i32::try_from(-result).ok().and_then(Errno::from_number).map_or(Ok(()), Err)

@@ -1,7 +1,7 @@
 //! Whether the program runs under Valgrind.
 //!
-//! It reports what a program does to memory. What we do is not the program's, and looks odd: a shared segment of which it
-//! does not know that the driver writes to it, and a canary below the stack. So there a program makes its ioctls.
+//! Valgrind reports a program's accesses to memory. Those of this library look odd to it: a shared segment to which the
+//! driver writes, unknown to Valgrind, and a canary below the stack. So there a program makes its ioctls.
 
 #![expect(unsafe_code, reason = "the question is a sequence of instructions")]
 
@@ -12,7 +12,7 @@ static REQUEST: [usize; 6] = [0x1001, 0, 0, 0, 0, 0];
 
 /// Whether it does.
 pub(crate) fn is_there() -> bool {
-    // How deep one runs in another; 0 where nobody answers.
+    // How deep Valgrinds are nested; 0 without any.
     let mut depth = 0_usize;
     // SAFETY: Valgrind, if it is there, takes the sequence for a question about `REQUEST`, and answers in one register. To a
     // machine it is nothing: the turns of a register add up to two whole ones.

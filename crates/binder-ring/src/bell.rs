@@ -1,4 +1,4 @@
-//! By which the threads of a client tell the driver that they have posted something.
+//! The bell: how the threads of a client tell the driver that they have posted a request.
 
 #[cfg(not(all(test, loom)))]
 use core::sync::atomic::{AtomicU32, Ordering, fence};
@@ -6,10 +6,10 @@ use core::sync::atomic::{AtomicU32, Ordering, fence};
 #[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU32, Ordering, fence};
 
-/// A segment's bell: a word to sleep on, and who has posted.
+/// A segment's bell: a word for the driver to sleep on, and a bit for each slot.
 ///
-/// Who posts sets the slot's bit and then looks at the word; the driver sets the word and then looks at the bits. Between
-/// the two each has a sequentially consistent fence, so that one of them sees the other.
+/// A thread that posts sets its slot's bit and then looks at the word; the driver sets the word and then looks at the bits.
+/// Each has a sequentially consistent fence in between, so that one of them sees the other.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Bell {
@@ -19,7 +19,7 @@ pub struct Bell {
     posted: AtomicU32,
 }
 
-/// What the driver does about a bell.
+/// How the driver attends to a bell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum BellState {
@@ -31,7 +31,7 @@ pub enum BellState {
     Asleep = 2,
 }
 
-/// What is left to do for a thread that has posted.
+/// The next step of a thread that has posted a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ring {
     /// Nothing: the driver looks.

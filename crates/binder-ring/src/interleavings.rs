@@ -9,7 +9,7 @@ use loom::thread;
 use self::futex::Futex;
 use crate::{Bell, BellState, Ring, SlotWord};
 
-/// A thread that waits for its answer gets it, and sees what was written for it.
+/// A thread that waits for its answer gets it, and sees all that the driver wrote before.
 #[test]
 fn an_answer_wakes_its_thread() {
     loom::model(|| {
@@ -34,7 +34,7 @@ fn an_answer_wakes_its_thread() {
     });
 }
 
-/// What is posted while the driver falls asleep wakes it, or it sees it.
+/// A request that is posted while the driver falls asleep wakes the driver, or the driver sees it.
 #[test]
 fn a_bell_wakes_the_driver() {
     loom::model(|| {
@@ -70,9 +70,9 @@ fn a_bell_wakes_the_driver() {
     });
 }
 
-/// What is posted while the driver gives up a bell is seen by it, or the thread is told to make the ioctl.
+/// A request that is posted while the driver gives up a bell is seen by the driver, or the thread is told to make the ioctl.
 #[test]
-fn a_bell_that_is_given_up_loses_nobody() {
+fn a_bell_that_is_given_up_loses_no_request() {
     loom::model(|| {
         let bell = Arc::new(Bell::default());
         bell.set(BellState::Asleep);

@@ -15,7 +15,7 @@ use crate::bell::Bell;
 use crate::slot::SlotWord;
 use crate::windows::MemoryWindows;
 
-/// As many threads of an open file have a slot; others use ioctls.
+/// How many threads of an open file can have a slot; further ones use ioctls.
 pub const SLOTS: u32 = 31;
 /// Where slot 0 starts.
 pub const SLOTS_START: usize = 4096;
@@ -25,15 +25,14 @@ pub const SLOT_BYTES: usize = 72 << 10;
 pub const SEGMENT_BYTES: usize = SLOTS_START + SLOTS as usize * SLOT_BYTES;
 /// Where a slot's returns start.
 pub const RETURNS_START: usize = size_of::<SlotHead>();
-/// As much room there is for returns. What exceeds it the driver writes to the client itself.
+/// The room for returns. More than that the driver writes to the client's memory itself.
 pub const RETURNS_BYTES: usize = 1024 - RETURNS_START;
 /// Where a slot's data starts.
 pub const DATA_START: usize = RETURNS_START + RETURNS_BYTES;
-/// As much room there is for commands and what they point to.
+/// The room for commands and the data they point to.
 pub const DATA_BYTES: usize = SLOT_BYTES - DATA_START;
 
-/// In the place of the driver's processor: no thread is to look for its answer instead of sleeping, since others wait for
-/// processors.
+/// Stands for the driver's processor when no thread is to spin for its answer, since other threads wait for processors.
 pub const NO_CPU: u32 = u32::MAX;
 
 /// The words of a `binder_write_read`.
@@ -53,21 +52,21 @@ pub struct SegmentHeader {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct SlotHead {
-    /// Whose turn it is.
+    /// Which side owns the slot.
     pub word: SlotWord,
-    /// Which thread of the client has the slot, or 0: for the client alone. Constant from the ioctl that binds the slot
+    /// The thread of the client that has the slot, or 0. For the client alone. Constant from the ioctl that binds the slot
     /// until the thread gives it back; the driver does that for one that has ended.
     pub owner: AtomicU32,
     /// The processor on which the thread was when it posted.
     pub client_cpu: AtomicU32,
-    /// What is posted, and the number that this has.
+    /// The kind of request, and its number.
     pub(crate) kind: [AtomicU32; 2],
     _unused: [u32; 11],
     /// The caller's struct.
     pub(crate) request: [AtomicU64; CALL_WORDS],
     /// Address and length of each window.
     pub(crate) windows: [[AtomicU64; 2]; MemoryWindows::COUNT],
-    /// What the ioctl would return, or [`DECLINED`](crate::RingAnswer::DECLINED).
+    /// The result of the ioctl, or [`DECLINED`](crate::RingAnswer::DECLINED).
     pub(crate) result: AtomicU64,
     /// How many bytes of returns are to be copied to the beginning of the read buffer.
     pub(crate) returns_len: AtomicU64,

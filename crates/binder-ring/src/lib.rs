@@ -2,19 +2,18 @@
 //! without a system call but the wake-ups.
 //!
 //! A client offers a [segment](layout) with a slot for each of its threads. A thread copies its struct, its commands and
-//! what they point to into its slot, [posts](SlotWord::post) it, and [rings](Bell::ring) the segment's bell; the driver
+//! the data they point to into its slot, [posts](SlotWord::post) it, and [rings](Bell::ring) the segment's bell; the driver
 //! takes the request out, runs it as it runs any ioctl, puts the returns into the slot and [answers](SlotWord::answer).
 //! The driver believes nothing in a segment: it copies each thing once, and then looks at it.
 //!
-//! * The driver looks at the segments of clients that are busy, and of no others: a bell that nobody
-//!   [watches](BellState::Unwatched) is rung by an ioctl, [`ANYBINDER_RING_WAIT`](binder_uapi::ANYBINDER_RING_WAIT), which
-//!   has the driver watch again.
+//! * The driver watches the segments of busy clients only. For a bell that is [not watched](BellState::Unwatched) a thread makes
+//!   an ioctl, [`ANYBINDER_RING_WAIT`](binder_uapi::ANYBINDER_RING_WAIT), which has the driver watch it again.
 //! * A thread waits in its slot for [`PATIENCE_MS`] at most, and then by that same ioctl, as a thread waits that knows
 //!   no ring. So signals, freezers, debuggers and the end of the driver meet idle threads where they always were.
 //! * Each bell and each slot's word is shared by two parties alone, so none can take another's wake-up.
 //!
-//! [`bell`](Bell) and [`slot`](SlotWord) are the protocol, free of system calls: they say who must be woken, and by which value
-//! to sleep. [`layout`] is where things lie, [`MemoryWindows`] what a client copies of its memory.
+//! [`bell`](Bell) and [`slot`](SlotWord) are the protocol, free of system calls: they say which side must be woken, and on which
+//! value to sleep. [`layout`] is where things lie, [`MemoryWindows`] are the ranges that a client copies into its slot.
 
 #![no_std]
 
@@ -39,7 +38,7 @@ pub use windows::{MemoryWindow, MemoryWindows};
 #[cfg(all(test, loom))]
 mod interleavings;
 
-/// As many files a call brings at most that are sent to a [socket](RequestKind::Socket): Linux sends no more at a time.
+/// The most files of a call that are sent to a [socket](RequestKind::Socket): one message of Linux carries no more.
 #[cfg(not(all(test, loom)))]
 pub const MOST_FILES: usize = 253;
 

@@ -17,9 +17,9 @@ use crate::layout::{
 };
 use crate::windows::{MemoryWindow, MemoryWindows};
 
-/// A segment that is mapped. All of it may change at any moment: what is read of it is copied, and numbers are atomic.
+/// A mapped segment. Its memory may change at any moment, so bytes are copied out of it and numbers are atomic.
 ///
-/// It is as good as a pointer: who made it sees to the mapping.
+/// It is as good as a pointer: the caller of [`new`](Self::new) keeps the mapping alive.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     start: NonNull<u8>,
@@ -68,26 +68,26 @@ impl SlotIndex {
     }
 }
 
-/// What a thread posts.
+/// A request, as a thread posts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RingRequest {
-    /// What it wants.
+    /// The kind of request.
     pub kind: RequestKind,
     /// Its struct.
     pub call: BinderWriteRead,
-    /// What of its memory lies in the slot's data.
+    /// The parts of the client's memory that lie in the slot's data.
     pub windows: MemoryWindows,
 }
 
-/// What a thread wants that posts something.
+/// The kinds of requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RequestKind {
-    /// To have its struct obeyed.
+    /// Run the commands of the struct, and fill its read buffer.
     #[default]
     Call,
-    /// To have the [files](RingAnswer::FILES) that its call brings sent to the socket of this number.
+    /// Send the [files](RingAnswer::FILES) that the call brings to the socket with this descriptor number.
     Socket(u32),
-    /// To go on with its call, whose files have the numbers that lie in the slot's data, so many.
+    /// Go on with the call. Its files, so many, have the descriptor numbers that lie in the slot's data.
     Numbers(u32),
 }
 
@@ -109,10 +109,10 @@ impl RequestKind {
     }
 }
 
-/// What the driver answers.
+/// An answer of the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RingAnswer {
-    /// What the ioctl would return: 0, a negative error number, or one of those below.
+    /// The result of the ioctl: 0, a negative error number, or one of those below.
     pub result: i32,
     /// The struct as it goes back to the caller.
     pub call: BinderWriteRead,
@@ -125,7 +125,7 @@ impl RingAnswer {
     pub const DECLINED: i32 = 1;
     /// The same, but that the call brings files that it can have sent to a [socket](RequestKind::Socket) instead.
     pub const FILES: i32 = 2;
-    /// The driver knows nothing of the files whose [numbers](RequestKind::Numbers) it was told: they are not the call's.
+    /// The call brings no such files as those whose [numbers](RequestKind::Numbers) were told.
     pub const UNKNOWN_FILES: i32 = 3;
 }
 

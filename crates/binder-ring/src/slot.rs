@@ -1,4 +1,4 @@
-//! The word of a slot: whose turn it is.
+//! The word of a slot: which side owns the slot.
 
 use core::sync::atomic::compiler_fence;
 #[cfg(not(all(test, loom)))]
@@ -33,7 +33,7 @@ impl SlotWord {
     /// handler has interrupted, or has left for good. For the client.
     #[must_use = "another call has it"]
     pub fn take(&self) -> bool {
-        // None but the thread changes the word while the slot is the client's, and a handler that interrupts it here
+        // Only the thread changes the word while the client owns the slot, and a signal handler that interrupts it here
         // leaves the word as it was.
         let is_idle = self.0.load(Ordering::Relaxed) == IDLE;
         if is_idle {
@@ -70,13 +70,13 @@ impl SlotWord {
 
     /// Takes the slot back, answered or not. For the client.
     pub fn reset(&self) {
-        // What was read of the slot was read before a handler may take it.
+        // Release: all reads of the answer come before a signal handler can take the slot.
         self.0.store(IDLE, Ordering::Release);
     }
 
     /// Hands the slot back to the client, with all that was written to it. Says whether a waiter on the word is to be
     /// woken. For the driver.
-    #[must_use = "somebody may sleep"]
+    #[must_use = "the thread may sleep"]
     pub fn answer(&self) -> bool {
         self.0.swap(ANSWERED, Ordering::Release) & SLEEPS != 0
     }

@@ -1,4 +1,4 @@
-//! By which the driver has a program make ioctls.
+//! The switch by which the driver makes a program use ioctls.
 //!
 //! A program may confine its system calls to fewer than a ring needs, which would end it. Where the kernel asks the driver
 //! before a program does so, the driver turns the switch first.
@@ -6,11 +6,11 @@
 use core::hint;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Lies in the library by which a program uses rings, once.
+/// The switch. The library by which a program uses rings has one.
 #[derive(Debug)]
 #[repr(C)]
 pub struct RingSwitch {
-    /// By which it is found.
+    /// Marks the switch in the library's memory.
     mark: [u64; 2],
     /// 0 as long as the program may use rings.
     is_off: AtomicU64,
@@ -20,7 +20,7 @@ pub struct RingSwitch {
 const MARK: [u64; 2] = [0x8e5d_10c6_f2b9_4a37, 0x3bd7_95e1_640c_a8f2];
 
 impl RingSwitch {
-    /// What turns it, at the place that [`find`](Self::find) returns.
+    /// The bytes that turn it off, at the place that [`find`](Self::find) returns.
     pub const OFF: [u8; 8] = 1_u64.to_ne_bytes();
 
     /// One that is on.
@@ -32,11 +32,11 @@ impl RingSwitch {
     /// Whether the program is to make ioctls.
     #[inline(always)]
     pub fn is_off(&self) -> bool {
-        // Nobody in the program ever turns it, of which the compiler is not to draw conclusions.
+        // The compiler sees no write to it: the driver writes to it from outside.
         hint::black_box(&self.is_off).load(Ordering::Relaxed) != 0
     }
 
-    /// Where in a library, whose memory this is, the bytes lie by which it is turned.
+    /// Finds the switch in the memory of a library. Returns the offset at which [`OFF`](Self::OFF) is to be written.
     pub fn find(memory: &[u8]) -> Option<usize> {
         let (words, _) = memory.as_chunks::<8>();
         let mark = MARK.map(u64::to_ne_bytes);

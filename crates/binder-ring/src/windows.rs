@@ -1,4 +1,4 @@
-//! What a client copies of its memory into a slot, for the driver to read there.
+//! The ranges of a client's memory that lie in a slot as copies, for the driver to read there.
 
 use binder_uapi::{
     BC_REPLY, BC_REPLY_SG, BC_TRANSACTION, BC_TRANSACTION_SG, BinderTransactionData, payload_len,
@@ -15,20 +15,20 @@ pub struct MemoryWindow {
 }
 
 /// The ranges of a client's memory whose bytes lie in a slot, one behind the other, each at a multiple of 8: the
-/// commands, and what their first sends point to. What is in none of them the driver reads from the client itself.
+/// commands, and the data and offsets of the first sends among them. The driver reads all other memory from the client itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MemoryWindows([MemoryWindow; MemoryWindows::COUNT]);
 
 impl MemoryWindows {
-    /// As many there are at most.
+    /// The most windows of a request.
     pub const COUNT: usize = 4;
 
-    /// MemoryWindows as a client claims them.
+    /// Windows as a client claims them.
     pub fn of_claims(claims: [MemoryWindow; Self::COUNT]) -> Self {
         Self(claims)
     }
 
-    /// MemoryWindows for the commands at `address`, and for what those point to; as many as have room in `room` bytes.
+    /// Windows for the commands at `address`, and for the data and offsets of their sends; as many as fit into `room` bytes.
     pub fn of_commands(address: u64, commands: &[u8], room: usize) -> Self {
         let mut windows = Self::default();
         let mut used = 0;

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags};
 
 use super::caller::{self, Echo};
+use super::placement::Cores;
 use crate::actor::{Actor, ActorLink};
 use crate::affinity;
 use crate::error::{BenchError, failed};
@@ -17,15 +18,15 @@ const IDLE: u32 = 0;
 
 struct Client<'page>(&'page SharedPage);
 
-pub(super) fn start(room_bytes: usize, core: Option<usize>) -> Result<(Actor, Actor), BenchError> {
+pub(super) fn start(room_bytes: usize, cores: Cores) -> Result<(Actor, Actor), BenchError> {
     let page = SharedPage::new(room_bytes).map_err(failed("sharing memory"))?;
     let mut server = Actor::start("futex server", |link| {
-        core.map_or(Ok(()), affinity::pin_self)?;
+        cores.server.map_or(Ok(()), affinity::pin_self)?;
         serve(link, &page)
     })?;
     server.expect_ready()?;
     let client = Actor::start("futex client", |link| {
-        core.map_or(Ok(()), affinity::pin_self)?;
+        cores.client.map_or(Ok(()), affinity::pin_self)?;
         caller::play(link, &mut Client(&page))
     })?;
     Ok((client, server))

@@ -10,6 +10,7 @@ use binder::binder_impl::{
 use binder::{Interface as _, SpIBinder, StatusCode};
 
 use super::caller::{self, Echo};
+use super::placement::Cores;
 use crate::actor::Actor;
 use crate::error::{BenchError, failed};
 use crate::library;
@@ -21,10 +22,10 @@ struct Service;
 struct Client(SpIBinder);
 
 /// Starts a server behind handle 0 of `device`, and a client of it.
-pub(super) fn start(device: &Path, core: Option<usize>) -> Result<(Actor, Actor), BenchError> {
+pub(super) fn start(device: &Path, cores: Cores) -> Result<(Actor, Actor), BenchError> {
     library::start(
         device,
-        core,
+        (cores.client, cores.server),
         || Binder::new(Service).as_binder(),
         |link, manager| caller::play(link, &mut Client(manager)),
     )

@@ -13,6 +13,7 @@ use rustix::net::{
 
 use super::caller::{self, Echo, Round};
 use super::files::{MOST_FILES, SentFile};
+use super::placement::Cores;
 use crate::actor::Actor;
 use crate::affinity;
 use crate::error::{BenchError, failed};
@@ -47,16 +48,16 @@ impl Echo for Client {
 }
 
 /// Starts a client and a server, whose calls bring files, or do not.
-pub(super) fn start(core: Option<usize>, has_files: bool) -> Result<(Actor, Actor), BenchError> {
+pub(super) fn start(cores: Cores, has_files: bool) -> Result<(Actor, Actor), BenchError> {
     let (end, server_end) = stream::pair()?;
     let mut server = Actor::start("socket server", |link| {
-        core.map_or(Ok(()), affinity::pin_self)?;
+        cores.server.map_or(Ok(()), affinity::pin_self)?;
         link.answer(&())?;
         match if has_files { serve(&server_end)? } else { stream::serve(server_end)? } {}
     })?;
     server.expect_ready()?;
     let client = Actor::start("socket client", |link| {
-        core.map_or(Ok(()), affinity::pin_self)?;
+        cores.client.map_or(Ok(()), affinity::pin_self)?;
         caller::play(link, &mut Client { end, file: SentFile::open()?, files: 0 })
     })?;
     Ok((client, server))

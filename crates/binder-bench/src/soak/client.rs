@@ -19,7 +19,7 @@ use crate::actor::{Actor, ActorLink, HANG_TIMEOUT};
 use crate::error::{BenchError, failed};
 use crate::random::Random;
 use crate::service::NO_HANDLE;
-use crate::session::{DriverSession, ReceivedReturn};
+use crate::session::{Door, DriverSession, ReceivedReturn};
 
 /// What a client does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -101,11 +101,12 @@ impl Deed {
 /// Starts a client, which lives until `end` at most.
 pub(super) fn start(
     device: &Path,
+    door: Door,
     life: u32,
     seed: u32,
     end: Instant,
 ) -> Result<Actor, BenchError> {
-    Actor::start("client of the soak", |link| live(link, device, life, seed, end))
+    Actor::start("client of the soak", |link| live(link, (device, door), life, seed, end))
 }
 
 /// Takes nanoseconds to three digits, from an hour on as an hour.
@@ -115,13 +116,13 @@ pub(super) fn histogram() -> Histogram<u64> {
 
 fn live(
     link: &mut ActorLink,
-    device: &Path,
+    (device, door): (&Path, Door),
     life: u32,
     seed: u32,
     end: Instant,
 ) -> Result<(), BenchError> {
     let mut client = Client {
-        session: DriverSession::open(device)?,
+        session: DriverSession::open_by(door, device)?,
         life,
         random: Random::new(seed ^ life.wrapping_mul(0x9e37_79b9)),
         messages: 0,

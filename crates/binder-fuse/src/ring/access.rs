@@ -1,7 +1,7 @@
 //! The memory of a ring's call, where it lies in the slot.
 //!
-//! Nothing here waits for a client, so any thread may do it. What is not in the slot is read from the client itself, as for
-//! every other call.
+//! Nothing here waits for a client, so any thread may do it. Memory that is not in the slot is read from the client itself,
+//! as for every other call.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::session::SessionShared;
 /// A client's memory, as far as it lies in a slot.
 struct OfSlot<'r, R> {
     data: SlotData<'r>,
-    /// Something was asked for that does not.
+    /// Memory was asked for that does not lie there.
     has_missed: bool,
-    /// Makes a reservation for what a send carries.
+    /// Makes a reservation for the data of a send.
     reserve: R,
 }
 

@@ -77,13 +77,13 @@ pub(crate) struct RingFile {
 #[derive(Debug)]
 struct RingSlot {
     tid: u32,
-    /// What the client had noted of its owner then.
+    /// The owner that the client had noted then.
     owner: u32,
-    /// What is under way.
+    /// The call under way.
     call: Option<RingCall>,
     /// The request in which the thread waits for the answer.
     wait: Option<u64>,
-    /// What the next ioctl of the thread goes on with.
+    /// Descriptor work with which the next ioctl of the thread goes on.
     moved: Option<Box<MovedFdWork>>,
 }
 
@@ -95,7 +95,7 @@ struct RingCall {
     was_interrupted: bool,
 }
 
-/// Descriptor work whose call goes on in an ioctl, or once its thread has taken the files.
+/// Descriptor work of a call that goes on in an ioctl, or once its thread has taken the files.
 #[derive(Debug)]
 pub(crate) struct MovedFdWork {
     /// The request of the ring.
@@ -119,13 +119,13 @@ impl SlotData<'_> {
     }
 }
 
-/// What was found in a slot.
+/// A request that was taken out of a slot.
 pub(crate) struct BegunCall {
     pub(super) file: Arc<ClientFile>,
     pub(super) ring: Arc<RingFile>,
     pub(super) process: ProcessKey,
     pub(super) id: RingCallId,
-    /// Whose slot it is.
+    /// The thread of the slot.
     pub(super) tid: u32,
     pub(super) kind: RequestKind,
     pub(super) call: BinderWriteRead,
@@ -133,7 +133,7 @@ pub(crate) struct BegunCall {
     pub(super) moved: Option<Box<MovedFdWork>>,
 }
 
-/// What was under way in a slot that has lost its thread or its file.
+/// The work under way in a slot that has lost its thread or its file.
 #[derive(Default)]
 pub(super) struct Unbound {
     pub(super) call: Option<RingCallId>,
@@ -142,7 +142,7 @@ pub(super) struct Unbound {
     pub(super) moved: Option<Box<MovedFdWork>>,
 }
 
-/// What a thread that waits for its answer finds.
+/// How a thread's wait for its answer begins.
 pub(super) enum WaitBegun {
     /// The call is under way. Another thread may have waited in its place.
     Waits {
@@ -218,7 +218,7 @@ impl RingFile {
         }
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
         bound.retain(|_, its| *its != slot);
-        // One that had another is the client's affair: it has two.
+        // A thread that had another slot has two: that harms its client alone.
         bound.insert(tid, slot);
         drop(bound);
         let owner = self.memory.segment().slot(slot).owner.load(Ordering::Relaxed);
@@ -275,7 +275,7 @@ impl RingFile {
         self.with_call(id, |call| call.request.call)
     }
 
-    /// What lies in the slot of a call.
+    /// The client's memory in the slot of a call.
     pub(super) fn data_of(&self, id: RingCallId) -> Option<SlotData<'_>> {
         let slot = id.slot()?;
         let windows = self.with_call(id, |call| call.request.windows)?;
@@ -313,7 +313,8 @@ impl RingFile {
         wait
     }
 
-    /// Says what is under way in a slot of a ring that is over. The slot is nobody's then, unless a call has it still.
+    /// Returns the work under way in a slot of a ring that is over. The slot has no thread then, unless a call is under way
+    /// there.
     pub(super) fn end(&self, index: SlotIndex) -> Unbound {
         if let Some(RingSlot { call: Some(call), wait, moved, .. }) =
             self.slot(index).as_deref_mut()
@@ -328,7 +329,7 @@ impl RingFile {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
     }
 
-    /// The file that is to be ended, to whoever asks first.
+    /// The file that is to be ended. The first caller gets it.
     pub(super) fn take_closed(&self) -> Option<(Arc<ClientFile>, ProcessKey)> {
         let file = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
         file.map(|file| (file, self.process))
@@ -341,7 +342,7 @@ impl RingFile {
         self.is_over.load(Ordering::Acquire) && !SlotIndex::all().any(has_call)
     }
 
-    /// Ends what is posted in slots that are nobody's any more.
+    /// Ends the requests in slots that have no thread any more.
     ///
     /// The kernel ends a file when no ioctl uses it, but knows nothing of slots: a thread may have posted something just when
     /// another has closed the file.
@@ -401,7 +402,7 @@ impl RingFile {
         Some(bytes.as_chunks().0.iter().map(|number| u32::from_ne_bytes(*number)).collect())
     }
 
-    /// The call that is under way in a slot, and what is to go on elsewhere, which is forgotten.
+    /// The call that is under way in a slot, and the descriptor work that is to go on elsewhere, which the slot forgets.
     pub(super) fn leave(&self, slot: SlotIndex) -> (Option<RingCallId>, Option<Box<MovedFdWork>>) {
         match &mut *self.slot(slot) {
             Some(slot) => (slot.call.as_ref().map(|call| call.id), slot.moved.take()),
@@ -409,7 +410,7 @@ impl RingFile {
         }
     }
 
-    /// Makes a slot nobody's, if it is that of `tid` or that is none, and says what was under way there.
+    /// Takes a slot from its thread, if that is `tid` or `tid` is none. Returns the work under way there.
     pub(super) fn unbind(&self, slot: SlotIndex, tid: Option<u32>) -> Unbound {
         let is_its = |it: &mut Box<RingSlot>| tid.is_none_or(|tid| it.tid == tid);
         let Some(was_bound) = self.slot(slot).take_if(is_its) else { return Unbound::default() };

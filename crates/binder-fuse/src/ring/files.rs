@@ -1,7 +1,7 @@
 //! Files that a ring's call brings: its thread takes them from a socket of its own, and tells their numbers.
 //!
-//! Nothing is done within the client, so this needs no right over it but to take the socket. Whatever does not go so goes as
-//! without a ring: the thread makes an ioctl.
+//! Nothing is done within the client, so this needs no right over it but to take the socket. All other descriptor work goes
+//! as without a ring: the thread makes an ioctl.
 
 use binder_core::{Errno, FdWork};
 use binder_frontend::RequestContext;
@@ -17,7 +17,7 @@ use crate::files::HeldFile;
 use crate::io_queue::IoRequest;
 use crate::session::SessionShared;
 
-/// What a thread is answered whose call waits for descriptor work.
+/// The answer to a thread whose call waits for descriptor work.
 pub(super) fn way_of(work: &FdWork) -> i32 {
     let can_be_sent = fd_work::has_files_only(work) && work.install.len() <= MOST_FILES;
     if can_be_sent { RingAnswer::FILES } else { RingAnswer::DECLINED }

@@ -2,8 +2,9 @@
 //!
 //! On an idle machine it is an ordinary thread, which looks for requests for a moment before it sleeps: its clients go to sleep
 //! right after they have woken it, and to be put in front of them would cost two switches more. On a busy one it would
-//! wait for a processor each time, behind threads that never sleep, and what it looks for in vain counts against it. So it
-//! notes how long it waits. If that is long it is a real-time thread for a while, where it may be, and does not look.
+//! wait for a processor each time, behind threads that never sleep, and the time for which it looks in vain counts against
+//! it. So it notes how long it waits. If that is long it is a real-time thread for a while, where it may be, and does not
+//! look.
 
 use std::time::{Duration, Instant};
 

@@ -46,9 +46,9 @@ struct WatchList {
     watched: Vec<Watched>,
     crowd: Crowd,
     urgency: Urgency,
-    /// When it last woke up: what is posted before it sleeps again was posted then.
+    /// When it last woke up, which stands for the time of all requests until it sleeps again.
     woken_at: Option<Instant>,
-    /// What it last told its clients of where it runs.
+    /// The processor that it last told its clients.
     told_cpu: u32,
 }
 
@@ -105,7 +105,7 @@ impl RingWatcher {
 }
 
 impl RequestReader<'_> {
-    /// Runs what busy clients post until the session ends, or another thread does so.
+    /// Runs the requests of busy clients until the session ends, or another thread takes its place.
     pub(crate) fn watch_rings(&mut self) {
         let shared = self.shared;
         let watcher = &shared.rings.watcher;
@@ -113,17 +113,18 @@ impl RequestReader<'_> {
         while !watcher.is_over.load(Ordering::Acquire) {
             let mut list = watcher.list();
             if watcher.news.swap(0, Ordering::Acquire) != 0 {
-                list.take_news(watcher);
+                list.take_news(watcher, &shared.rings, &mut found);
             }
-            if !list.look(&shared.rings, &mut found) && !list.look_longer() {
-                // While it waits nobody takes its place.
+            let is_idle = !list.look(&shared.rings, &mut found) && found.is_empty();
+            if is_idle && !list.look_longer() {
+                // While it waits no thread takes its place.
                 if !self.begin_wait() {
                     return;
                 }
                 let slept = list.sleep(&shared.rings, &mut found);
                 self.end_wait();
                 if let Err(error) = slept {
-                    // Kernels before 5.16 cannot wait for several words, nor tell who calls, so there are no rings.
+                    // Kernels before 5.16 cannot wait for several words, nor tell a caller's uid, so there are no rings.
                     if error.kind() == io::ErrorKind::Unsupported {
                         tracing::debug!(%error, "rings cannot be watched");
                     } else {
@@ -164,29 +165,35 @@ impl RequestReader<'_> {
 }
 
 impl WatchList {
-    fn take_news(&mut self, watcher: &RingWatcher) {
+    fn take_news(&mut self, watcher: &RingWatcher, rings: &Rings, found: &mut Vec<BegunCall>) {
         self.watched.retain(|watched| {
             let is_over = watched.ring.is_over.load(Ordering::Acquire);
             if is_over {
-                // Who posts from now on makes an ioctl, which its file is too late for.
+                // A thread that posts from now on makes an ioctl, for which the file is closed.
                 watched.leave();
                 watched.ring.end_posted();
             }
             !is_over
         });
         let mut newcomers = watcher.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
-        for watched in newcomers.drain(..) {
-            if self.watched.len() < MOST_BELLS {
-                watched.ring.set_driver_cpu(self.told_cpu);
-                watched.ring.bell().set_awake();
-                self.watched.push(watched);
-            } else {
-                watched.leave();
+        for newcomer in newcomers.drain(..) {
+            if self.watched.len() >= MOST_BELLS {
+                let users: Vec<_> = self.watched.iter().map(Watched::user).collect();
+                let Some(loser) = place_for(newcomer.user(), &users) else {
+                    newcomer.leave();
+                    continue;
+                };
+                let mut loser = self.watched.swap_remove(loser);
+                loser.leave();
+                loser.take_posted(rings, found, self.woken_at);
             }
+            newcomer.ring.set_driver_cpu(self.told_cpu);
+            newcomer.ring.bell().set_awake();
+            self.watched.push(newcomer);
         }
     }
 
-    /// Takes out what was posted. Says whether anything was.
+    /// Takes out the requests that were posted. Says whether there were any.
     fn look(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
         let (mut requests, mut newcomers) = (0, 0);
         for watched in &mut self.watched {
@@ -257,8 +264,20 @@ impl WatchList {
     }
 }
 
+/// Which of the rings, of these users, gives its place up for one of `user`: one of the user who has the most, if it has more
+/// than that user will have. So no user keeps the rings of others from being watched.
+fn place_for(user: u32, users: &[u32]) -> Option<usize> {
+    let count = |user: u32| users.iter().filter(|it| **it == user).count();
+    let (place, most) = (0..users.len()).map(|at| (at, count(users[at]))).max_by_key(|it| it.1)?;
+    (most > count(user) + 1).then_some(place)
+}
+
 impl Watched {
-    /// Takes out what was posted since the thread woke up. Returns the slots.
+    fn user(&self) -> u32 {
+        self.file.payer().uid
+    }
+
+    /// Takes out the requests that were posted since the thread woke up. Returns their slots.
     fn take_posted(
         &mut self,
         rings: &Rings,
@@ -285,5 +304,20 @@ impl Watched {
         self.ring.bell().set(BellState::Unwatched);
         let is_trusted = self.in_vain < MOST_IN_VAIN;
         self.ring.is_watched.store(!is_trusted, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_with_the_most_rings_gives_one_up_for_a_user_with_fewer() {
+        let users = [1000, 2000, 2000, 2000, 3000];
+        let loser = |user| place_for(user, &users).map(|at| users[at]);
+        assert_eq!([loser(4000), loser(1000)], [Some(2000); 2]);
+        assert_eq!(loser(2000), None, "it would take a place of its own");
+        assert_eq!(place_for(1000, &[1000, 2000, 2000]), None, "no user has many more");
+        assert_eq!(place_for(1000, &[]), None);
     }
 }

@@ -28,7 +28,7 @@ enum Asked {
 /// What the driver does meanwhile.
 type Deed = fn(&Driver<'_>);
 
-/// What a system call comes to: how a sleep ends, or what the ioctl answers.
+/// The end of a system call: of a sleep, or of the ioctl.
 #[derive(Clone, Copy)]
 enum End {
     Slept(SleepEnd),
@@ -151,7 +151,7 @@ fn answer(driver: &Driver<'_>) {
     driver.answer(0);
 }
 
-/// A call that reads, with what it comes to.
+/// A call that reads, with its outcome.
 fn read(ring: &ClientRing, script: &[(Asked, Deed, End)]) -> (RingOutcome, u64, Vec<u8>) {
     let slot = SlotIndex::new(5).expect("it exists");
     let driver = Driver { ring, slot, script: RefCell::new(script.iter().copied().collect()) };
@@ -174,7 +174,7 @@ fn used_ring() -> (ClientRing, OwnedFd) {
     (ring, file)
 }
 
-/// What a call comes to that was answered.
+/// The outcome of a call that was answered.
 fn done() -> (RingOutcome, u64, Vec<u8>) {
     (RingOutcome::Done(Ok(())), 8, RETURNS.into())
 }
@@ -297,7 +297,7 @@ fn files_are_taken_from_a_socket_and_told_by_their_numbers() {
         // They are the program's from here on.
         for (number, _) in files {
             #[expect(unsafe_code, reason = "the program closes what it was given")]
-            // SAFETY: nobody else knows of it.
+            // SAFETY: no other value owns it.
             drop(unsafe { OwnedFd::from_raw_fd(number.cast_signed()) });
         }
     };

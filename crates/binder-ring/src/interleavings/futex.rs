@@ -2,7 +2,7 @@
 
 use loom::sync::atomic::{AtomicU32, Ordering};
 
-/// What a futex does: it sleeps unless the word has changed, and is woken. Who comes to wake nobody leaves nothing.
+/// A futex: a thread sleeps unless the word has changed, and is woken. A wake without a sleeper has no effect.
 #[derive(Default)]
 pub(super) struct Futex {
     sleepers: loom::sync::Mutex<Sleepers>,

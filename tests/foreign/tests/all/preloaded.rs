@@ -12,8 +12,8 @@ const SCENES: [&str; 7] =
     ["pointers", "numbers", "processes", "threads", "signals", "modes", "users"];
 
 /// What `usual_calls` plays.
-const USUAL_SCENES: [&str; 8] =
-    ["rooms", "polls", "epolls", "wrappers", "sigwait", "exec", "closing", "rights"];
+const USUAL_SCENES: [&str; 9] =
+    ["rooms", "polls", "epolls", "wrappers", "sigwait", "exec", "closing", "rights", "stacks"];
 
 /// The world in which programs preload it: any.
 const PRELOADED: &[&str] = &[];
