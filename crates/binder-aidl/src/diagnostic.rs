@@ -96,6 +96,11 @@ impl Diagnostics {
         self.0.push(diagnostic);
     }
 
+    /// Whether there is one in these words.
+    pub(crate) fn has_said(&self, message: &str) -> bool {
+        self.0.iter().any(|it| it.message == message)
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.0.iter().any(|it| it.severity == Severity::Error)
     }
