@@ -65,8 +65,9 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line. One that asks for what cannot be ends the program, with a usage error.
     pub(crate) fn parse_and_check() -> Self {
-        let parsed = Self::try_parse_from(cli_words(env::args_os().collect()));
-        let cli = parsed.unwrap_or_else(|error| slips::explain(error).exit());
+        let words = cli_words(env::args_os().collect());
+        let parsed = Self::try_parse_from(&words);
+        let cli = parsed.unwrap_or_else(|error| slips::explain(error, &words).exit());
         if let Err((subcommand, words)) = cli.command.check_devices() {
             let mut command = Self::command();
             command.build();

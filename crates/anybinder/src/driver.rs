@@ -83,7 +83,8 @@ pub(crate) fn in_background<S>(
         let how = match ended {
             // It has told why.
             Ok(Change::Exited(_)) => "it ended before it answered".to_owned(),
-            other => format!("it ended before it answered ({other:?})"),
+            Ok(other) => format!("{other} before it answered"),
+            Err(error) => format!("it ended before it answered: {error}"),
         };
         Failure::new("starting the driver", how)
             .advise("run again with --verbose, if nothing above says why")

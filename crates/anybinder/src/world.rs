@@ -27,7 +27,7 @@ use binder_os::seccomp::{self, NotifyFd};
 use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
 use crate::driver::{self, MountPoint};
-use crate::failure::{Failure, failed};
+use crate::failure::{self, Failure, failed};
 use crate::granted_users;
 use crate::log;
 use crate::metrics;
@@ -388,11 +388,7 @@ pub(crate) fn become_command(command: &mut Command, maker: u32, mask: &SignalMas
         std::process::exit(1);
     }
     let error = command.exec();
-    let failure = Failure::new(format!("executing {}", command.get_program().display()), &error);
-    // As env(1) and the shells tell it.
-    let status = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
-    failure.print();
-    std::process::exit(status);
+    failure::end_unexecuted(command.get_program(), &error)
 }
 
 fn is_job_control(signal: i32) -> bool {

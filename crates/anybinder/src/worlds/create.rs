@@ -110,11 +110,11 @@ fn start(
     let ended = child.wait();
     drop(lock);
     Err(Failure::from_bytes(&told).unwrap_or_else(|| {
-        Failure::new(
-            "starting the world's process",
-            format!("it ended before it answered ({ended:?})"),
-        )
-        .advise("run again with --verbose")
+        let how = match ended {
+            Ok(change) => format!("{change} before it answered"),
+            Err(error) => format!("it ended before it answered: {error}"),
+        };
+        Failure::new("starting the world's process", how).advise("run again with --verbose")
     }))
 }
 
