@@ -12,7 +12,7 @@ use binder_os::processes::{self, Change, Child, Fork, Stream};
 use crate::failure::{Failure, failed, limit_advice};
 use crate::log;
 
-/// What is at the directory where binderfs is to be mounted.
+/// The state of the directory where binderfs is to be mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MountPoint {
     /// Nothing that is to go.

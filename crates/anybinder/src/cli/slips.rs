@@ -1,4 +1,4 @@
-//! What people type who know other programs, and what they mean by it.
+//! Common slips of users who know other programs, and what to type instead.
 
 use std::ffi::OsString;
 
