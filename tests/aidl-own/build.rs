@@ -15,5 +15,6 @@ fn main() -> Result<(), Error> {
         .unit(of_the_tests("platform")?)
         .unit(Unit::new("../foreign/aidl").sources_below("../foreign/aidl")?)
         .unit(Unit::new("aidl").include("by_hand").sources_below("aidl")?)
+        .unit(Unit::new("shapes").sources_below("shapes")?.vintf())
         .run()
 }

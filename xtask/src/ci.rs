@@ -112,7 +112,7 @@ fn try_static_build(stages: &Stages) -> Result<(), Stopped> {
     let build = cargo(&["build", "--package", "anybinder", "--target", STATIC_TARGET]);
     stages.run("static build", &mut behind(&build))?;
     let program = target_dir().join(STATIC_TARGET).join("debug/anybinder");
-    // What is made of a program that has been built as it is given to others.
+    // Artefacts of a program that has been built as it is released.
     let mut dist = own();
     dist.args(["dist", "--architecture", "x86-64", "--program"]).arg(program);
     stages.run("artefacts", &mut dist)

@@ -93,7 +93,7 @@ const MUST_OCCUR: &[&str] = &[
 /// How many lines before a difference are shown.
 const CONTEXT: usize = 12;
 
-/// What is to be done.
+/// The subcommand.
 #[derive(clap::Args)]
 pub(crate) struct Plays {
     /// Plays so many seeds
@@ -102,7 +102,7 @@ pub(crate) struct Plays {
     /// Begins with this seed
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// Plays them in the guest, too, where otherwise the recorded hashes are what is compared with
+    /// Plays them in the guest, too, where otherwise results are compared with the recorded hashes
     #[arg(long)]
     guest: bool,
     /// Records what the guest makes of them
@@ -203,7 +203,7 @@ fn build_programs() -> Result<PathBuf, Failure> {
     Ok(target_dir().join("debug"))
 }
 
-/// Plays on the kernel's driver. With one processor there, who is woken runs after who wakes.
+/// Plays on the kernel's driver. With one processor there, a woken thread runs after the one that wakes it.
 fn play_in_guest(seeds: &str, prints_hashes: bool) -> Result<String, Failure> {
     let share: PathBuf = build_for_guest("differential", "player")?;
     let flag = if prints_hashes { "--hashes" } else { "" };

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: what is given to others, made and then started.
+//! `cargo xtask dist`: makes the release artefacts, and starts them.
 //!
 //! For each processor a static program, a Debian package and an OCI image; all of it is in `target/artefacts`. An
 //! artefact of this machine's processor is started as its users start it; another's program by qemu.

@@ -7,7 +7,7 @@ use crate::Failure;
 use crate::dist::Architecture;
 use crate::workspace::{cargo, succeed};
 
-/// What is run.
+/// The tests that run there.
 const PACKAGES: [&str; 15] = [
     "binder-aidl",
     "binder-core",
@@ -26,7 +26,7 @@ const PACKAGES: [&str; 15] = [
     "pidns",
 ];
 
-/// Runs all of it, or says what is missing.
+/// Runs all of them, or tells which tool is missing.
 pub(crate) fn run() -> Result<(), Failure> {
     let other =
         if Architecture::X86_64.is_own() { Architecture::Aarch64 } else { Architecture::X86_64 };

@@ -39,7 +39,7 @@ enum Task {
     },
     /// Plays random command streams on our driver and compares what comes of them with a real kernel's
     Differential(differential::Plays),
-    /// Checks what no compiler checks: who uses whom, sizes, links, the list of unsafe modules
+    /// Checks what no compiler checks: which crate uses which, sizes, links, the list of unsafe modules
     Check,
     /// Looks for undefined behaviour in the crates with `unsafe` of their own, with Miri if there is one
     Miri,
@@ -49,7 +49,7 @@ enum Task {
     Schema,
     /// Packs the crates that are meant for others, and builds each from its package
     Package(package::PackageOptions),
-    /// Makes what is given to others: static programs, Debian packages, container images; and starts each
+    /// Makes the release artefacts: static programs, Debian packages, container images; and starts each
     Dist(dist::DistOptions),
     /// Tries the static program on the kernels of distributions, in guests, and refreshes docs/requirements.md
     Matrix(matrix::MatrixOptions),

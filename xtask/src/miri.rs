@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::Failure;
 use crate::workspace::{cargo_of, succeed};
 
-/// What is run, with the tests that have no `unsafe` below them left out.
+/// The packages, with the tests left out that have no `unsafe` below them.
 const TESTS: [&[&str]; 3] = [
     &["--package=bitsearch", "--lib", "--test=all"],
     &[
@@ -32,7 +32,7 @@ const TESTS: [&[&str]; 3] = [
 const FLAGS: &str = "-Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks \
                      -Zmiri-disable-isolation";
 
-/// Runs all of it, or says what is missing.
+/// Runs all of it, or tells which tool is missing.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut probe = miri();
     probe.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());

@@ -26,7 +26,7 @@ pub(crate) struct PackageOptions {
     #[arg(long)]
     no_verify: bool,
 
-    /// Pack what is not committed, too
+    /// Pack uncommitted changes, too
     #[arg(long)]
     allow_dirty: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     FOR_OTHERS.into_iter().chain(BELOW)
 }
 
-/// What people who look for a crate would miss in the manifests of those for them.
+/// Fields that users would miss in the manifests of the crates that are meant for them.
 pub(crate) fn complaints() -> Result<Vec<String>, Failure> {
     let mut complaints = Vec::new();
     for name in FOR_OTHERS {

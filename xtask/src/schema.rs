@@ -18,7 +18,7 @@ pub(crate) fn write() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether what is written is what the types say.
+/// Whether the written schema is that of the types.
 pub(crate) fn complaint() -> Result<Option<String>, Failure> {
     let is_current = text(Path::new(PAGE))? == schema();
     Ok((!is_current).then(|| format!("{PAGE}: the records have changed: cargo xtask schema")))

@@ -13,7 +13,7 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
-/// Names a directory of our programs to who would build them otherwise.
+/// Names a directory of our programs to tests that would build them otherwise.
 pub(crate) const PROGRAMS_VARIABLE: &str = "ANYBINDER_TEST_PROGRAMS";
 
 /// Where cargo puts what it builds.

@@ -1,4 +1,4 @@
-//! `anybinder aidl`: the compiler of `binder-build`, for those who have no build script.
+//! `anybinder aidl`: the compiler of `binder-build`, for projects without a build script.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -65,8 +65,9 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line. One that asks for what cannot be ends the program, with a usage error.
     pub(crate) fn parse_and_check() -> Self {
-        let parsed = Self::try_parse_from(cli_words(env::args_os().collect()));
-        let cli = parsed.unwrap_or_else(|error| slips::explain(error).exit());
+        let words = cli_words(env::args_os().collect());
+        let parsed = Self::try_parse_from(&words);
+        let cli = parsed.unwrap_or_else(|error| slips::explain(error, &words).exit());
         if let Err((subcommand, words)) = cli.command.check_devices() {
             let mut command = Self::command();
             command.build();
@@ -78,8 +79,7 @@ impl Cli {
 }
 
 impl Command {
-    /// Says what is wrong with the devices asked for, which no option shows by itself, and for which
-    /// subcommand.
+    /// Checks the devices of all options together. Returns the subcommand and the mistake.
     fn check_devices(&self) -> Result<(), (&'static str, String)> {
         let (subcommand, devices, most) = match self {
             Self::Run(options) => ("run", &options.world.devices, DEVICES_MAX),
@@ -118,7 +118,7 @@ Examples:
   anybinder web                             a graph of it all, in a browser
   anybinder trace -- ./my-client            every call that it makes, and what becomes of it
   anybinder aidl -o src/generated aidl/     AIDL to Rust, without Android's compiler
-  anybinder procview run --scenario pstree  processes that nobody has started
+  anybinder procview run --scenario pstree  made-up processes, for ps and pstree
   anybinder doctor                          find out what this machine allows
   anybinder bench ping                      measure calls, beside a futex and a socket
 
@@ -166,8 +166,8 @@ pub(crate) enum Command {
 /// Run a command in a private binder world.
 ///
 /// The command sees /dev/binder, /dev/hwbinder and /dev/vndbinder (or the devices named), served by
-/// this program and shared with nobody outside. Root is not needed. When the command ends, whatever
-/// it left running ends too, and nothing remains.
+/// this program and private to this world. Root is not needed. When the command ends, all processes that it has left
+/// running end too, and nothing remains.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -225,7 +225,7 @@ pub(crate) struct WorldOptions {
     #[command(flatten)]
     pub(crate) metrics: MetricsArguments,
 
-    /// Show the command its world at /proc: itself, what it starts, and who serves them
+    /// Show the command its world at /proc: itself, the processes that it starts, and the driver
     #[arg(long)]
     pub(crate) proc: bool,
 
@@ -244,7 +244,7 @@ pub(crate) struct WorldOptions {
     pub(crate) map_users: bool,
 }
 
-/// Serve binderfs at a directory, for everybody who can see it.
+/// Serve binderfs at a directory, for all who can see it.
 ///
 /// Returns once the file system answers, and serves it in the background until it is unmounted.
 #[derive(Debug, Args)]
@@ -269,11 +269,11 @@ pub(crate) struct MountArguments {
     #[arg(long, value_name = "MODE", value_parser = octal_mode, default_value = "0600")]
     pub(crate) mode: u32,
 
-    /// The user whom the devices belong to, by number [default: the caller]
+    /// The owner of the devices, by uid [default: the caller]
     #[arg(long, value_name = "UID", value_parser = clap::value_parser!(u32).range(..i64::from(u32::MAX)))]
     pub(crate) uid: Option<u32>,
 
-    /// The group whom the devices belong to, by number [default: the caller's]
+    /// The group of the devices, by gid [default: the caller's]
     #[arg(long, value_name = "GID", value_parser = clap::value_parser!(u32).range(..i64::from(u32::MAX)))]
     pub(crate) gid: Option<u32>,
 
@@ -282,7 +282,7 @@ pub(crate) struct MountArguments {
           value_parser = clap::value_parser!(u32).range(0..=i64::from(DEVICES_MAX)))]
     pub(crate) max: u32,
 
-    /// Show what the driver does in binder_logs/, to everybody who can see the directory
+    /// Show what the driver does in binder_logs/, to all who can see the directory
     #[arg(long)]
     pub(crate) stats: bool,
 
@@ -307,7 +307,7 @@ pub(crate) struct MountArguments {
     #[command(flatten)]
     pub(crate) metrics: MetricsArguments,
 
-    /// Take the place of a binderfs that is served there; those who use that keep it
+    /// Take the place of a binderfs that is served there; programs that have its devices open keep them
     #[arg(long)]
     pub(crate) replace: bool,
 
@@ -345,7 +345,7 @@ pub(crate) struct DeviceArguments {
 }
 
 impl DeviceArguments {
-    /// Says what is wrong with them where there may be `most`.
+    /// Checks them where there may be `most`.
     fn check(&self, most: u32) -> Result<(), String> {
         let names = &self.names;
         let is_named_before = |(at, name): &(usize, &String)| names[..*at].contains(name);

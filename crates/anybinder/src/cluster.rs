@@ -1,6 +1,6 @@
 //! `anybinder servicemanager --cluster`: the program beside this one that keeps names in etcd.
 //!
-//! It is another program because of what it is made of: those who use one machine carry and build none of that.
+//! It is a program of its own because it is large: users of one machine neither carry nor build its parts.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;

@@ -10,8 +10,8 @@ use clap_complete::Shell;
 use crate::cli::{Cli, CompletionsOptions};
 use crate::failure::{Failure, failed};
 
-/// What bash is to offer after `run --`, `exec NAME --` and `trace --`, which the generator leaves out for it: commands, and then
-/// what each of them takes, if the package bash-completion knows that. And the names of services.
+/// Completions for bash after `run --`, `exec NAME --` and `trace --`, which the generator leaves out: commands, and then their
+/// arguments, if the package bash-completion knows them. And the names of services.
 const COMMANDS_IN_BASH: &str = r#"
 _anybinder_or_command() {
     local at runs= asks=
@@ -44,7 +44,7 @@ complete -F _anybinder_or_command -o nosort -o bashdefault -o default anybinder 
     complete -F _anybinder_or_command -o bashdefault -o default anybinder
 "#;
 
-/// The same in fish: what is behind the first `--` is a command of its own.
+/// The same in fish: the words behind the first `--` are a command of their own.
 const COMMANDS_IN_FISH: &str = r#"function __fish_anybinder_command
     set -l words (commandline -opc) (commandline -ct)
     set -l at (contains --index -- -- $words)
@@ -73,11 +73,11 @@ const NAMES_IN_ZSH: [(&str, &str); 2] = [
     ),
 ];
 
-/// What the generator says of names in zsh, and what it should.
+/// The generator's script for zsh, with names of services.
 fn with_services_in_zsh(script: &str) -> String {
     let named = |script: String, (found, wanted): (&str, &str)| script.replace(found, wanted);
     let script = NAMES_IN_ZSH.into_iter().fold(script.to_owned(), named);
-    // Behind the line that says for what the file is.
+    // Behind the first line, which says for which command the file is.
     match script.split_once('\n') {
         Some((head, rest)) => format!("{head}\n{SERVICES_IN_ZSH}{rest}"),
         None => script,

@@ -149,7 +149,7 @@ impl Machine {
                 "ring",
                 "in `run`, calls of dynamic programs go by shared memory; they need not know",
             ),
-            // Who confines itself could not be told to leave the ring.
+            // Programs that confine themselves could not be told to leave the ring.
             (Ok(()), Err(failure)) => {
                 let detail =
                     format!("{failure}: in `run`, only programs that know the ring use it");
@@ -289,8 +289,7 @@ fn try_supervision() -> Result<(), Failure> {
 
 /// Makes a world whose programs find the library, and asks its driver.
 fn try_ring() -> Result<(), Failure> {
-    let advice =
-        "use Linux 6.13 or later, where a driver is told who calls; without, calls go by FUSE";
+    let advice = "use Linux 6.13 or later, where a driver learns which thread calls; without that, calls go by FUSE";
     if preload::is_off() {
         return Err(Failure::new("using the ring", "ANYBINDER_NO_RING is 1").advise("unset it"));
     }

@@ -12,7 +12,7 @@ use binder_os::processes::{self, Change, Child, Fork, Stream};
 use crate::failure::{Failure, failed, limit_advice};
 use crate::log;
 
-/// What is at the directory where binderfs is to be mounted.
+/// The state of the directory where binderfs is to be mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MountPoint {
     /// Nothing that is to go.
@@ -83,7 +83,8 @@ pub(crate) fn in_background<S>(
         let how = match ended {
             // It has told why.
             Ok(Change::Exited(_)) => "it ended before it answered".to_owned(),
-            other => format!("it ended before it answered ({other:?})"),
+            Ok(other) => format!("{other} before it answered"),
+            Err(error) => format!("it ended before it answered: {error}"),
         };
         Failure::new("starting the driver", how)
             .advise("run again with --verbose, if nothing above says why")

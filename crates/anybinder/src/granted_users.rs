@@ -12,10 +12,10 @@ use binder_os::processes::{self, Fork};
 
 use crate::failure::{Failure, failed};
 
-/// Users or groups that become others: their numbers inside, and outside, and how many.
+/// A range of users or groups: the first number inside, the first outside, and how many.
 type Range = (u32, u32, u32);
 
-/// What maps users, and what maps groups: the program, and where the administrator has said which.
+/// For users, and for groups: the program that maps them, and the file in which the administrator grants them.
 const USERS: (&str, &str) = ("newuidmap", "/etc/subuid");
 const GROUPS: (&str, &str) = ("newgidmap", "/etc/subgid");
 
@@ -65,7 +65,7 @@ struct Unmapped(Vec<u8>);
 
 /// In a child: waits until the parent has entered its namespace, and maps. Returns the exit status.
 fn map(pid: u32, maps: &[(&str, Vec<Range>)], mut entered: PipeReader, mut to: PipeWriter) -> i32 {
-    // It is closed, and nothing is written.
+    // The parent closes it, and writes nothing.
     let waited = entered.read(&mut [0]).map_err(failed("waiting for the namespace"));
     let done =
         waited.and_then(|_| maps.iter().try_for_each(|(program, map)| write(pid, program, map)));
@@ -94,7 +94,7 @@ fn write(pid: u32, program: &str, ranges: &[Range]) -> Result<(), Failure> {
     ))
 }
 
-/// The map in which `own` keeps its number, and what is granted has the others from 0 on.
+/// The map in which `own` keeps its number, and the granted users have the other numbers from 0 on.
 fn ranges(own: u32, granted: &[(u32, u32)]) -> Vec<Range> {
     let mut ranges = vec![(own, own, 1)];
     let mut inside = 0;

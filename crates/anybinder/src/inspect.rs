@@ -82,7 +82,7 @@ impl Binderfs {
         let advice = if has_ended {
             format!("its driver has ended; `anybinder mount {dir}` serves it again")
         } else if error.kind() != ErrorKind::NotFound {
-            "whoever can see the directory may read it; look at its permissions".to_owned()
+            "all users who can see the directory may read it; look at its permissions".to_owned()
         } else if !self.dir.join("binder-control").exists() {
             format!("{dir} is no binderfs; name the directory with --dir")
         } else if self.dir.join("binder_logs").exists() {
@@ -131,7 +131,7 @@ impl Membership for Users {
     }
 }
 
-/// Finds the binderfs that a user means who names none.
+/// Finds the binderfs for a user who names none.
 fn only_mount() -> Result<PathBuf, Failure> {
     let found = mounts::of_binderfs().map_err(failed("listing the mounts"))?;
     if let Some(usual) = found.iter().find(|dir| *dir == Path::new(BINDERFS_DIR)) {
@@ -163,7 +163,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())
 }
 
-/// The same for what is no text.
+/// The same for values that are no text.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {

@@ -17,7 +17,7 @@ pub(crate) struct LimitsFile {
     path: PathBuf,
     /// Those of the command line, which come before the file's.
     given: Vec<Limit>,
-    /// What is changed, once it is served.
+    /// The limits of the driver, once it serves.
     control: OnceLock<LimitsControl>,
 }
 

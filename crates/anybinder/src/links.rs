@@ -1,4 +1,4 @@
-//! Symbolic links to the devices of a binderfs, where programs look that know nothing of binderfs.
+//! Symbolic links to the devices of a binderfs, at the places where Android's programs look for devices.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -35,7 +35,7 @@ impl Links {
             let (link, target) = (dev.join(device), binderfs.join(device));
             match symlink(&target, &link) {
                 Ok(()) => made.links.push((link, target)),
-                // As a driver leaves it that was killed.
+                // A driver that was killed leaves its links.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && leads(&link, &target) => {
                     made.links.push((link, target));
                 }
@@ -52,7 +52,7 @@ impl Links {
         Ok(made)
     }
 
-    /// Makes the links that everybody expects at a directory below `dev`, unless a name is taken there.
+    /// Makes the usual links for a directory below `dev`, unless a name is taken there.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Links {
     ) -> Result<Self, Failure> {
         let is_free = |device: &String| {
             let (link, target) = (dev.join(device), binderfs.join(device));
-            // As a driver leaves it that was killed.
+            // A driver that was killed leaves its links.
             link.symlink_metadata().is_err() || leads(&link, &target)
         };
         if processes::user().0 == 0 && binderfs.starts_with(dev) && devices.iter().all(is_free) {

@@ -1,5 +1,5 @@
-//! `anybinder list-hook`: what a runtime of containers calls, in the mounts of a container that it is about to make, to have
-//! the container's /proc/filesystems list binder.
+//! `anybinder list-hook`: a hook that a container runtime calls in the mounts of a container that it is about to make, so that
+//! the container's /proc/filesystems lists binder.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::cli::ListHookOptions;
 use crate::log;
 
-/// A container that cannot be shown the list goes without: most ask for no such thing.
+/// If the list cannot be shown, the container goes without: most programs never read it.
 pub(crate) fn run(options: &ListHookOptions) -> ExitCode {
     let shown = root_of_container().and_then(|root| {
         let place = root.join(filesystems::FILESYSTEMS.trim_start_matches('/'));

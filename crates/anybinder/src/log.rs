@@ -26,7 +26,7 @@ const QUEUE_BYTES: usize = 256 << 10;
 /// How long a process that ends waits for its last lines to be written.
 const FLUSH_TIME: Duration = Duration::from_millis(500);
 
-/// Whether what is told may have colours.
+/// Whether messages may have colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colors {
     /// It may at a terminal.
@@ -90,7 +90,7 @@ pub(crate) fn flush() {
     }
 }
 
-/// The queue of this process, once a thread writes what is in it.
+/// The queue of this process, once a thread writes its lines.
 static WRITTEN_FROM: OnceLock<&Queue> = OnceLock::new();
 
 fn write(line: Vec<u8>) {

@@ -38,7 +38,9 @@ mod worlds;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::{Cli, Command};
+use binder_os::processes;
+
+use crate::cli::{Cli, Command, WorldCommand};
 use crate::failure::Failure;
 use crate::log::Colors;
 
@@ -46,7 +48,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse_and_check();
     let colors = if worlds::makes_log(&cli.command) { Colors::None } else { Colors::AtTerminal };
     log::start(cli.verbose, colors);
-    let done = require_proc(&cli.command).and_then(|()| perform(cli.command, cli.verbose));
+    let done = require_proc(&cli.command)
+        .and_then(|()| require_file_size(&cli.command))
+        .and_then(|()| perform(cli.command, cli.verbose));
     let status = done.unwrap_or_else(|failure| {
         failure.print();
         ExitCode::FAILURE
@@ -94,4 +98,28 @@ fn require_proc(command: &Command) -> Result<(), Failure> {
     }
     let answer = "this process is not to be found there: the kernel's /proc is not mounted";
     Err(Failure::new("looking at /proc", answer).advise("sudo mount -t proc proc /proc"))
+}
+
+/// The largest file that a driver makes: a receive buffer, in memory.
+const FILE_BYTES: u64 = 4 << 20;
+
+/// Says so where a driver would be ended for the size of its files.
+fn require_file_size(command: &Command) -> Result<(), Failure> {
+    let is_driver = matches!(
+        command,
+        Command::Run(_)
+            | Command::World(WorldCommand::Create(_))
+            | Command::Mount(_)
+            | Command::Oci(_)
+            | Command::Demo(_)
+            | Command::Bench(_)
+    );
+    let limit = processes::file_size_limit();
+    if !is_driver || limit >= FILE_BYTES {
+        return Ok(());
+    }
+    let answer =
+        format!("they may have {limit} bytes, and a receive buffer has up to {FILE_BYTES}");
+    let advice = "`ulimit -f unlimited` where it was set; of a service, LimitFSIZE=";
+    Err(Failure::new("looking how large files may be", answer).advise(advice))
 }

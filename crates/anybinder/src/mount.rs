@@ -89,7 +89,7 @@ fn serve_here(
     attend(&session).inspect_err(|_| {
         own.unmount();
     })?;
-    // What is beside opens a device, and is answered below.
+    // The service manager opens a device, and is answered by the driver below.
     let unmounted = own.clone();
     let start = move || match beside() {
         Ok(()) => tell_supervisor(),
@@ -148,7 +148,7 @@ fn place_at(dir: &Path, replaces: bool) -> Result<MountPoint, Failure> {
             let dir = dir.display();
             let tried = format!("mounting binderfs at {dir}");
             Err(Failure::new(tried, "there is one already, and it is served").advise(format!(
-                "`umount {dir}` ends it once nobody uses it; --replace leaves it to those who do, and \
+                "`umount {dir}` ends it once no process uses it; --replace leaves it to its clients, and \
                  gives others the new one"
             )))
         }
@@ -170,7 +170,7 @@ pub(crate) struct OwnMount {
     pub(crate) device: Arc<OnceLock<DeviceNumber>>,
     /// What goes with it.
     pub(crate) links: Links,
-    /// What is read again on SIGHUP.
+    /// The limits, which are read again on SIGHUP.
     pub(crate) limits: Option<Arc<LimitsFile>>,
 }
 

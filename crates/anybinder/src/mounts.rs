@@ -1,4 +1,4 @@
-//! Where binderfs is mounted, as this process sees it.
+//! The mounts of binderfs that this process sees.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use binder_os::BINDERFS_TYPE;
 
-/// What stands at a directory.
+/// The state of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MountState {
     /// No binderfs of ours.
@@ -37,7 +37,7 @@ pub(crate) fn has_binderfs() -> bool {
     of_binderfs().map_or(true, |found| !found.is_empty())
 }
 
-/// Finds out what stands at `dir`, which is an absolute path without symbolic links.
+/// Finds out the state of `dir`, an absolute path without symbolic links.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ fn places(mounts: &str, kinds: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// Takes back what the kernel does to spaces and the like in names: `\040`.
+/// Decodes the escapes of spaces and the like in names: `\040`.
 fn unescape(word: &str) -> String {
     let mut parts = word.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();

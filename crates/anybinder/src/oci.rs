@@ -131,7 +131,7 @@ impl NewContainer {
         let attend = |session: &MountedBinderfs| {
             own.is_mounted_as(session);
             let (from, place) = (theirs, place.clone());
-            // What is still open is served until it is closed.
+            // Devices that are still open are served until they are closed.
             world::supervise(from, session, options, move || place.unmount())
         };
         let conclude = || place.remove();
@@ -142,7 +142,7 @@ impl NewContainer {
             prepare()
         };
         let started = driver::start(&dir, MountPoint::Free, options, prepare, attend, conclude)?;
-        started.wait().map_err(failed("waiting for who has started the driver"))?;
+        started.wait().map_err(failed("waiting for the process that has started the driver"))?;
         let ours = ours.take().expect("only the driver has closed its own");
         // If this fails, the driver ends with our end of the socket.
         place.bind_devices()?;
@@ -155,7 +155,8 @@ impl NewContainer {
     }
 }
 
-/// Goes on in a process that is nobody's child: crun waits until all of its own have ended, as the driver waits for crun.
+/// Goes on in a process that is no child of the runtime's: crun waits until all of its children have ended, and the driver
+/// waits for crun.
 fn become_orphan() -> Result<(), Failure> {
     match processes::fork().map_err(failed("starting the driver's process"))? {
         Fork::Parent(_) => log::exit(0),
@@ -227,7 +228,7 @@ impl Place {
         bound.map_err(failed("binding the devices"))
     }
 
-    /// Unmounts what is mounted there; who has it open keeps it.
+    /// Unmounts the file system there; programs that have its devices open keep them.
     fn unmount(&self) {
         for mounted in self.bound().chain([self.binderfs()]) {
             // Nothing is there, or it has been unmounted by hand.

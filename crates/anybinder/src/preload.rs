@@ -51,7 +51,7 @@ impl RingEnvironment {
 
     /// In a world: places the library, if it can be of use.
     pub(crate) fn place() -> Self {
-        // Without, a driver takes nobody's segment.
+        // Without that, the driver takes no segment from any client.
         let told = credentials::are_told().map_err(failed("asking the kernel who calls"));
         let place = || told.and_then(|()| place().map_err(Failure::from));
         let library = (!is_off()).then(place).and_then(|placed| {
@@ -61,8 +61,8 @@ impl RingEnvironment {
         Self { is_off: false, library }
     }
 
-    /// What is to be set. Who confines its system calls is told by the supervisor to leave the ring, so that nothing is
-    /// preloaded where there is none.
+    /// The variables to set. Nothing is preloaded where there is no supervisor, which tells programs that confine their system
+    /// calls to leave the ring.
     ///
     /// `before` says what a variable was.
     pub(crate) fn variables(
@@ -94,7 +94,7 @@ pub(crate) fn place() -> Result<PathBuf, SetupError> {
     private_dev::place_library(LIBRARY)
 }
 
-/// What is preloaded besides our library, which an outer world may have named.
+/// The libraries to preload besides ours, which an outer world may have named.
 fn others(preloaded: &OsStr) -> OsString {
     let names = preloaded.as_bytes().split(|byte| b": ".contains(byte));
     let others = names.filter(|name| !name.is_empty() && *name != RING_LIBRARY.as_bytes());

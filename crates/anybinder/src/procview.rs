@@ -17,7 +17,7 @@ use procview::{
 
 use crate::cli::{ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions, ShownOptions};
 use crate::driver;
-use crate::failure::{Failure, failed};
+use crate::failure::{self, Failure, failed};
 use crate::inspect::{self, Users};
 use crate::links::Links;
 use crate::log;
@@ -85,8 +85,7 @@ fn run_command(options: &ProcviewRunOptions) -> Result<Infallible, Failure> {
         return Err(Failure::new("executing", "there is no command"));
     };
     let error = Command::new(program).args(arguments).exec();
-    Failure::new(format!("executing {}", program.display()), &error).print();
-    std::process::exit(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
+    failure::end_unexecuted(program, &error)
 }
 
 /// Which processes are shown.

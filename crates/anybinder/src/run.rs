@@ -49,7 +49,7 @@ impl WorldOptions {
     /// What its driver is to be.
     pub(crate) fn driver_options(&self) -> binder_fuse::Options {
         let options = cli::driver_options(&self.devices.names, DEVICE_MODE, self.delivery);
-        // All that there is to see is of one user, who may see it.
+        // All processes of a private world belong to the user who made it, so nothing is hidden.
         binder_fuse::Options { statistics: true, trace_data: true, ..self.clients.apply(options) }
     }
 

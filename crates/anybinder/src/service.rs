@@ -192,7 +192,10 @@ struct RegisteredService<'a> {
 }
 
 fn debug_info(asked: &Asked) -> Result<ExitCode, Failure> {
-    let infos = asked.manager.debug_info().map_err(asked.failed("asking who serves what"))?;
+    let infos = asked
+        .manager
+        .debug_info()
+        .map_err(asked.failed("asking which process serves which name"))?;
     if asked.is_json {
         for ServiceDebugInfo { name, debug_pid } in &infos {
             asked.print_json(&RegisteredService { name, pid: *debug_pid })?;

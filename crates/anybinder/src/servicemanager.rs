@@ -127,7 +127,7 @@ fn serve(server: &ManagerServer) -> Result<(), Failure> {
 }
 
 /// Ends this process when the device has left its path and no service is left at it: a driver that was replaced, or
-/// whose mount was taken away, serves for as long as somebody has a device of it open.
+/// whose mount was taken away, serves for as long as a process has a device of it open.
 fn end_with_path(path: &Path, server: ManagerServer) -> Result<(), Failure> {
     let path = path.to_owned();
     let filesystem = move || fs::metadata(&path).map(|it| it.dev()).ok();
@@ -136,7 +136,9 @@ fn end_with_path(path: &Path, server: ManagerServer) -> Result<(), Failure> {
         loop {
             thread::sleep(LOOK_INTERVAL);
             if filesystem() != begun && server.service_count() == 0 {
-                tracing::info!("the device is not at its path any more, and nobody serves there");
+                tracing::info!(
+                    "the device is not at its path any more, and no driver serves there"
+                );
                 log::exit(0);
             }
         }

@@ -1,9 +1,9 @@
 //! A private binder world: namespaces, a /dev, a driver, one command, and the end of all of it.
 //!
 //! Three processes. *This* one enters the namespaces and waits; the *driver* serves /dev/binderfs;
-//! the *command* is what it is all for. In the end this process kills all of its descendants, who come to it
-//! when their parents end, and tells the driver by a pipe to end as well. With the last process the
-//! namespaces go, and with them the mounts.
+//! the *command* is the user's program. In the end this process kills all of its descendants, which become its children
+//! when their parents end, and tells the driver by a pipe to end as well. With the last process the namespaces end, and
+//! with them the mounts.
 //!
 //! Should this process be killed, the pipe breaks without a word, and the driver kills everything inside
 //! the namespaces. That takes a look at every process of the machine. So nothing is left even after SIGKILL.
@@ -27,7 +27,7 @@ use binder_os::seccomp::{self, NotifyFd};
 use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
 use crate::driver::{self, MountPoint};
-use crate::failure::{Failure, failed};
+use crate::failure::{self, Failure, failed};
 use crate::granted_users;
 use crate::log;
 use crate::metrics;
@@ -39,7 +39,7 @@ pub(crate) struct World {
     driver: Child,
     /// Breaks with this process; see the module.
     lifeline: Option<PipeWriter>,
-    /// Where the driver waits to be asked about system calls of the command.
+    /// The socket by which the driver receives the listener of the command's system calls.
     supervision: UnixStream,
     signals: SignalStream,
 }
@@ -199,7 +199,7 @@ impl World {
                 }
                 let is_supervised = supervision == SupervisionChoice::Full
                     && be_supervised(&self.supervision)
-                        // A user who does not read stderr does without it.
+                        // If stderr is closed, the message is lost.
                         .inspect_err(|error| {
                             let _ =
                                 writeln!(io::stderr(), "anybinder: {}", without_supervisor(error));
@@ -388,11 +388,7 @@ pub(crate) fn become_command(command: &mut Command, maker: u32, mask: &SignalMas
         std::process::exit(1);
     }
     let error = command.exec();
-    let failure = Failure::new(format!("executing {}", command.get_program().display()), &error);
-    // As env(1) and the shells tell it.
-    let status = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
-    failure.print();
-    std::process::exit(status);
+    failure::end_unexecuted(command.get_program(), &error)
 }
 
 fn is_job_control(signal: i32) -> bool {

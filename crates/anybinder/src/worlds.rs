@@ -36,9 +36,9 @@ use crate::cli::{
 use crate::failure::{Failure, failed};
 use crate::inspect::table::RecordTable;
 
-/// So long the process of a world has to end once those in it have.
+/// How long the process of a world may take to end after all others in it.
 const END_TIME: Duration = Duration::from_secs(5);
-/// How often a log is looked at that is followed.
+/// How often a log that is followed is read.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(command: &WorldCommand) -> Result<ExitCode, Failure> {
@@ -84,7 +84,7 @@ fn create(options: &CreateOptions) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `list` tells of a world.
+/// A world, as `list` shows it.
 #[derive(Debug, Serialize)]
 struct ListedWorld {
     name: String,

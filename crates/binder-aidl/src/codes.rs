@@ -1,4 +1,4 @@
-//! The numbers of methods, for those who see calls and want their names.
+//! The numbers of methods, for programs that show the names of calls.
 
 use alloc::format;
 use alloc::string::String;

@@ -20,7 +20,7 @@ use crate::syntax::{DefinitionKind, Document, QualifiedName};
 pub struct Compilation {
     /// All files that were read, as spans name them: those that were given, and those that they import.
     pub files: Vec<SourceFile>,
-    /// What is to be said about them.
+    /// Errors and warnings about them.
     pub diagnostics: Vec<Diagnostic>,
     /// What was generated; nothing if there are errors.
     pub generated: Vec<GeneratedFile>,

@@ -15,12 +15,12 @@ pub enum Severity {
     Warning,
 }
 
-/// A place and what is said of it.
+/// A place in a source, with a note.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// What is said of it.
+    /// The note.
     pub text: String,
 }
 
@@ -29,9 +29,9 @@ pub struct Label {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// What is wrong.
+    /// The mistake, in a sentence.
     pub message: String,
-    /// Where, and what is there.
+    /// Where it is, with a note.
     pub primary: Label,
     /// Other places that have to do with it.
     pub others: Vec<Label>,
@@ -56,7 +56,7 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(span, message) }
     }
 
-    /// Says what is at the place itself.
+    /// Adds a note at the place itself.
     pub(crate) fn label(mut self, text: impl Into<String>) -> Self {
         self.primary.text = text.into();
         self
@@ -94,6 +94,11 @@ pub(crate) struct Diagnostics(Vec<Diagnostic>);
 impl Diagnostics {
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
+    }
+
+    /// Whether there is one in these words.
+    pub(crate) fn has_said(&self, message: &str) -> bool {
+        self.0.iter().any(|it| it.message == message)
     }
 
     pub(crate) fn has_errors(&self) -> bool {

@@ -68,7 +68,7 @@ impl<'t, 's> Evaluator<'t, 's> {
         Self { table, done: BTreeMap::new(), under_way: Vec::new(), depth: 0 }
     }
 
-    /// The value of an expression, or nothing once what is wrong has been said.
+    /// The value of an expression, or nothing if it has a mistake, which has been reported.
     pub(crate) fn value(
         &mut self,
         expression: &Expression,

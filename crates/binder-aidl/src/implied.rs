@@ -1,4 +1,4 @@
-//! What AIDL adds to what is written: the enumeration of a union's fields.
+//! The enumeration of a union's fields, which AIDL adds to each union.
 
 use alloc::string::String;
 use alloc::vec::Vec;

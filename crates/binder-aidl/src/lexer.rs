@@ -12,7 +12,7 @@ const PAIRS: [&str; 7] = ["<<", "<=", ">=", "==", "!=", "&&", "||"];
 /// Marks of one character.
 const SINGLES: &str = "{}()[]<>;,.=+-*/%&|^~!";
 
-/// The tokens of a source, the last of which is its end. What is no token is complained of and left out.
+/// The tokens of a source, the last of which is its end. Characters that begin no token are reported and left out.
 pub(crate) fn tokens<'s>(
     source: &'s str,
     file: usize,

@@ -1,8 +1,8 @@
 //! Compiles AIDL, Android's interface definition language, to Rust.
 //!
 //! [`compile()`] takes sources and gives Rust files: the items that Android's compiler of version 14 writes, with the
-//! same names and in the same order, for the crate `binder`. Nothing is read or written: whoever calls it brings the
-//! sources, and an [`ImportLoader`] for what they import. Build scripts use it by way of the crate `binder-build`.
+//! same names and in the same order, for the crate `binder`. It reads and writes no files: the caller brings the
+//! sources, and an [`ImportLoader`] for their imports. Build scripts use it by way of the crate `binder-build`.
 //!
 //! ```
 //! use binder_aidl::{AidlOptions, ImportLoader, SourceFile, compile};
@@ -29,7 +29,7 @@
 //!
 //! A source goes through `lexer` and `parser` to a syntax tree; `load` does the same with what it imports; `program`
 //! is the table of all types, `evaluate` computes constants, `lower` makes a model of it that keeps AIDL's rules, and
-//! `rust` writes that down. For those who see the bytes of calls, `wire` tells what is in them.
+//! `rust` writes that down. For programs that decode the bytes of calls, `wire` tells which arguments are in them.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Finds the files of what is imported.
+//! Finds the files of imports.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -48,7 +48,7 @@ pub(crate) fn load(
         loading.add(input, diagnostics);
     }
     let mut at = 0;
-    // What is loaded may use more.
+    // A loaded file may use further ones.
     while at < loading.loaded.documents.len() {
         loading.load_imports(at, diagnostics);
         loading.load_neighbours(at, diagnostics);

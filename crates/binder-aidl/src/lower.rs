@@ -28,6 +28,9 @@ const OF_USES: [&str; 2] = ["nullable", "utf8InCpp"];
 /// What `@RustDerive` can name, in the order in which it is derived.
 const DERIVES: [&str; 7] = ["Clone", "Copy", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
 
+/// The complaint of a type that may not change, where such types are not asked for.
+const WITHOUT_VINTF: &str = "this is compiled without VINTF stability";
+
 /// How interfaces are compiled.
 #[derive(Debug, Clone, Default)]
 pub struct AidlOptions {
@@ -123,8 +126,10 @@ impl<'s> Lowering<'_, 's, '_> {
         let vintf = annotation::find(&definition.annotations, "VintfStability");
         if let Some(vintf) = vintf
             && !self.options.is_vintf
+            && !self.diagnostics.has_said(WITHOUT_VINTF)
         {
-            let error = Diagnostic::error(vintf.span, "this is compiled without VINTF stability");
+            // Once is enough: where one type has it, many have.
+            let error = Diagnostic::error(vintf.span, WITHOUT_VINTF);
             self.diagnostics.push(error.help("`Unit::vintf()`, or `--stability=vintf`"));
         }
     }

@@ -15,7 +15,7 @@ pub(crate) struct Item {
     pub(crate) descriptor: String,
     /// Its name in the module of all names.
     pub(crate) mangled: String,
-    /// What is said behind `@deprecated`.
+    /// The text behind `@deprecated`.
     pub(crate) deprecated: Option<String>,
     /// Whether it is `@VintfStability`.
     pub(crate) is_vintf: bool,
@@ -156,7 +156,7 @@ impl TypeKind {
         }
     }
 
-    /// Whether there is no value to begin with: an object or a file of somebody.
+    /// Whether it has no initial value, as objects and files have none.
     pub(crate) fn has_no_default(&self) -> bool {
         matches!(self, Self::Binder | Self::File | Self::Interface(_))
     }

@@ -1,7 +1,7 @@
 //! Tokens to a syntax tree.
 //!
-//! A mistake is complained of, and the parser goes on behind the next `;` or `}`: one run finds what is wrong in
-//! several places.
+//! A mistake is reported, and the parser goes on behind the next `;` or `}`: one run finds mistakes in several
+//! places.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -35,7 +35,7 @@ const KEYWORDS: [&str; 12] = [
     "void",
 ];
 
-/// What could not be parsed has been complained of.
+/// A mistake, which has been reported.
 #[derive(Debug, Clone, Copy)]
 struct Unparsed;
 
@@ -77,7 +77,7 @@ impl<'s> Parser<'s, '_> {
                 Ok(definition) => document.definitions.push(definition),
                 Err(Unparsed) => {
                     self.recover();
-                    // What is left over of a declaration that could not be parsed.
+                    // The rest of a declaration that could not be parsed.
                     while self.take("}").is_some() {}
                 }
             }
@@ -162,7 +162,7 @@ impl<'s> Parser<'s, '_> {
             let span = self.peek().span;
             let message = format!("more than {MAX_DEPTH} levels are nested within each other");
             self.diagnostics.push(Diagnostic::error(span, message));
-            // Whatever is around it would complain as well.
+            // Each level around it would report a mistake as well.
             self.at = self.tokens.len() - 1;
             return Err(Unparsed);
         }

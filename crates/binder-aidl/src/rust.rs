@@ -59,7 +59,7 @@ fn write_item(text: &mut RustText, item: &Item, options: &AidlOptions) {
 /// Writes the names by which the other files know these types.
 fn write_mangled(text: &mut RustText, item: &Item, around: &str) {
     text.narrow_line(&format!("pub use {around}::r#{} as {};", item.name, item.mangled));
-    // What is within a type is in the module of its name; the outermost is the file itself.
+    // Types within a type are in the module of its name; the outermost module is the file itself.
     for nested in &item.nested {
         write_mangled(text, nested, &format!("{around}::r#{}", nested.name));
     }

@@ -126,7 +126,7 @@ pub(crate) struct FieldSyntax {
     pub(crate) type_name: TypeName,
     /// Its name.
     pub(crate) name: Identifier,
-    /// Its value unless somebody gives it one.
+    /// Its default value.
     pub(crate) default: Option<Expression>,
     /// What its comment says behind `@deprecated`.
     pub(crate) deprecated: Option<String>,

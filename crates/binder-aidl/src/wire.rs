@@ -1,4 +1,4 @@
-//! What methods write into parcels, for those who see the bytes of calls and want their arguments.
+//! The arguments that methods write into parcels, for programs that decode the bytes of calls.
 //!
 //! The same front end reads the sources as for code, and `lower` says what each use of a type means. What it refuses,
 //! because Rust has no such type or because a source is missing, has a name here and no more: [`WireType::Unknown`].
@@ -123,7 +123,7 @@ pub struct WireCatalog {
 }
 
 impl WireCatalog {
-    /// The catalog of sources, and what is to be said of those that do not parse: what they define is unknown.
+    /// The catalog of sources, and the errors of those that do not parse, whose types are unknown.
     pub fn new(sources: Vec<SourceFile>) -> (Self, Vec<String>) {
         let mut diagnostics = Diagnostics::default();
         let Loaded { files, documents } =

@@ -37,7 +37,7 @@ impl Unit {
     ///
     /// # Errors
     ///
-    /// [`Error::Mistakes`] of what is no AIDL, or why a file could not be read.
+    /// [`Error::Mistakes`] if a source is no AIDL, or the error by which a file could not be read.
     pub fn methods(&self) -> Result<Vec<MethodCode>, Error> {
         let MethodListing { files, diagnostics, methods } =
             binder_aidl::list_methods(built_in::sources(self)?);

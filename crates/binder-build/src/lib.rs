@@ -46,7 +46,7 @@ pub use unit::Unit;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// What is to be generated, and where.
+/// The units to compile, and where their output goes.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     units: Vec<Unit>,
@@ -117,7 +117,7 @@ impl Build {
 
     /// Generates into `out`. Returns the warnings.
     fn generate(&self, out: &Path) -> Result<Vec<String>, Error> {
-        // What is generated no more must not stay in the tree.
+        // Files that are generated no more must not stay in the tree.
         match fs::remove_dir_all(out) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::file(out)(error));

@@ -1,11 +1,11 @@
-//! Messages as rustc shows them: with the source, and what is meant underlined.
+//! Messages as rustc shows them: with the source, and the place underlined.
 
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use binder_aidl::{Diagnostic, Label, Severity, SourceFile, Span};
 
-/// How many messages are shown. Who has more begins with the first.
+/// How many messages are shown: the first ones.
 const MAX_SHOWN: usize = 50;
 
 /// The messages, each behind an empty line.

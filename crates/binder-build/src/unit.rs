@@ -45,7 +45,7 @@ impl Unit {
             let package = binder_aidl::package_of(&file.text).unwrap_or_default();
             let package: PathBuf = package.split('.').filter(|name| !name.is_empty()).collect();
             let mut root = package_root(path, &package);
-            // Who is within the package does not name all of it.
+            // Paths within the package do not name all of it.
             if root.is_none()
                 && let Ok(whole) = path::absolute(&path)
                 && let Some(found) = package_root(&whole, &package)
@@ -57,7 +57,7 @@ impl Unit {
         Ok(unit)
     }
 
-    /// Adds a directory to look for imports in: such as declarations of what is written by hand
+    /// Adds a directory to look for imports in, such as declarations of types that are written by hand
     /// (`parcelable Foo rust_type "crate::Foo";`), which the compiler takes as imports only.
     /// `android.os.PersistableBundle` is known without.
     #[must_use]

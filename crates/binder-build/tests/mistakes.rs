@@ -61,7 +61,7 @@ error: the one-way method `add` cannot return anything
 4 |     oneway int add(int[] x);
   |            ^^^ expected `void`
   |
-  = help: nobody waits for it
+  = help: the caller does not wait for a reply
 
 error: it is not said which way `x` goes
  --> aidl/a/IHello.aidl:4:20

@@ -19,7 +19,7 @@ mod registers;
 mod tracee;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use tracee::Tracee;
+use {registers::InjectedCall, tracee::Tracee};
 
 /// The result of a system call that is made again before its program sees it, or is interrupted if
 /// there is a signal to handle first (ERESTARTNOHAND).
@@ -45,20 +45,21 @@ pub enum Answered {
 /// [filter](crate::seccomp) traps and which returns to the program in the place of the ioctl.
 /// `ready` runs before that can happen.
 ///
-/// The thread must have entered by the instruction of 64-bit programs, and have the filter.
+/// The thread must have entered by the instruction of 64-bit programs, and have the filter. On aarch64 it may make the same
+/// ioctl again instead, after the handler of a signal that came first.
 ///
 /// # Errors
 ///
 /// [`InjectionError`]. If `answer` was called, the thread is gone.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub fn divert(tid: u32, answer: impl FnOnce(), ready: impl FnOnce()) -> Result<(), InjectionError> {
-    Tracee::divert(tid, libc::SYS_restart_syscall, answer, ready)
+    let number = i32::try_from(libc::SYS_restart_syscall).expect("system calls have small numbers");
+    Tracee::divert(tid, number, answer, ready)
 }
 
-/// As documented for the processor that can. On aarch64 the number of a call is in a register that programs expect to find as
-/// it was, and which the supervisor's answer does not put back.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[expect(clippy::missing_errors_doc, reason = "as documented for the processor that can")]
+#[expect(missing_docs, reason = "as documented for the processor that can")]
 pub fn divert(_: u32, _: impl FnOnce(), _: impl FnOnce()) -> Result<(), InjectionError> {
     Err(InjectionError::Unsupported)
 }
@@ -78,8 +79,8 @@ pub enum InjectionError {
     /// Its own seccomp filters might end it for our calls.
     #[error("the thread has seccomp filters of its own")]
     Filtered,
-    /// It did not enter the kernel by the instruction of 64-bit programs.
-    #[error("the thread is none of a 64-bit program")]
+    /// It entered the kernel by no instruction that is known.
+    #[error("the thread has made no system call that is known")]
     Foreign,
     /// The system refused.
     #[error("{step}: {errno}")]
@@ -102,7 +103,7 @@ impl InjectionError {
             Self::Gone => (Errno::SRCH, "the receiving thread has ended"),
             Self::Traced => (Errno::PERM, "the receiver is traced by another process"),
             Self::Filtered => (Errno::PERM, "the receiver has seccomp filters of its own"),
-            Self::Foreign => (Errno::PERM, "the receiver is no 64-bit program"),
+            Self::Foreign => (Errno::PERM, "the receiver entered by no instruction that is known"),
             Self::Refused { step, errno } => (errno, step),
             Self::Unsupported => (Errno::NOSYS, "not supported on this processor"),
         };
@@ -209,16 +210,16 @@ impl StoppedThread {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn take(&mut self, offer: LentFiles<'_>, taken: &mut Vec<u32>) -> Result<(), InstallError> {
         let Some((first, others)) = offer.numbers.split_first() else { return Ok(()) };
-        let pidfd = self.tracee.call(libc::SYS_pidfd_open, [offer.pid.into(), 0, 0])??;
+        let pidfd = self.tracee.call(InjectedCall::PidfdOpen, [offer.pid.into(), 0, 0])??;
         taken.push(pidfd);
         for number in others.iter().chain([first]) {
             let number = number.cast_unsigned().into();
             let arguments = [pidfd.into(), number, 0];
-            taken.push(self.tracee.call(libc::SYS_pidfd_getfd, arguments)??);
+            taken.push(self.tracee.call(InjectedCall::PidfdGetfd, arguments)??);
         }
         let last = taken[taken.len() - 1];
         let close_on_exec = u64::from(libc::O_CLOEXEC.cast_unsigned());
-        self.tracee.call(libc::SYS_dup3, [last.into(), pidfd.into(), close_on_exec])??;
+        self.tracee.call(InjectedCall::Dup3, [last.into(), pidfd.into(), close_on_exec])??;
         taken.pop();
         Ok(self.close(last)?)
     }
@@ -231,7 +232,7 @@ impl StoppedThread {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub fn close(&mut self, number: u32) -> Result<(), InjectionError> {
         // The caller has no use for the system's answer.
-        let _ = self.tracee.call(libc::SYS_close, [number.into(), 0, 0])?;
+        let _ = self.tracee.call(InjectedCall::Close, [number.into(), 0, 0])?;
         Ok(())
     }
 
@@ -243,11 +244,8 @@ impl StoppedThread {
     /// As [`close`](Self::close).
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub fn is_supervised(&mut self) -> Result<bool, InjectionError> {
-        if !cfg!(target_arch = "x86_64") {
-            return Ok(false);
-        }
         let arguments = [NO_FILE.into(), binder_uapi::BINDER_THREAD_EXIT.into(), 0];
-        Ok(self.tracee.call(libc::SYS_ioctl, arguments)? == Ok(0))
+        Ok(self.tracee.call(InjectedCall::Ioctl, arguments)? == Ok(0))
     }
 
     /// Lets the thread go on: its system call returns `result`, whatever it was answered.

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "fork has no safe wrapper")]
 
 use std::ffi::CStr;
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
@@ -152,6 +153,16 @@ fn children() -> io::Result<Vec<Child>> {
         children.extend(pids.map(|pid| Child { pid }));
     }
     Ok(children)
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(status) => write!(formatter, "it ended with status {status}"),
+            Self::Killed(signal) => write!(formatter, "it was killed by signal {signal}"),
+            Self::Stopped(signal) => write!(formatter, "it was stopped by signal {signal}"),
+        }
+    }
 }
 
 impl Change {
@@ -357,6 +368,13 @@ pub fn children_cpu_time() -> Duration {
 #[must_use]
 pub fn open_file_limit() -> u64 {
     rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Returns how many bytes a file of this process may have. The kernel ends a process that makes one longer by SIGXFSZ, files
+/// in memory included.
+#[must_use]
+pub fn file_size_limit() -> u64 {
+    rustix::process::getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 /// A standard stream.

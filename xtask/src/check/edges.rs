@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::Failure;
 use crate::workspace::{files, root, text};
 
-/// Where people read what is enforced here.
+/// The page with the rules that are enforced here.
 const PAGE: &str = "docs/architecture.md";
 
 /// What a crate is allowed.
@@ -138,7 +138,7 @@ fn untrue_rows() -> Result<Vec<String>, Failure> {
         row(&page, rule.name).is_none_or(|used| used != granted)
     };
     let complain =
-        |rule: &Rule| format!("{PAGE}: the row of {} is not what is enforced", rule.name);
+        |rule: &Rule| format!("{PAGE}: the row of {} is not the rule that is enforced", rule.name);
     Ok(RULES.iter().filter(untrue).map(complain).collect())
 }
 

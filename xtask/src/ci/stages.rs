@@ -20,7 +20,7 @@ pub(super) struct Stopped;
 /// All stages of one run; several may be under way.
 pub(super) struct Stages {
     begun: Instant,
-    /// Where the output of each is kept, for who comes later.
+    /// Where the output of each is kept, for later stages.
     logs: PathBuf,
     ended: Mutex<Vec<Stage>>,
 }

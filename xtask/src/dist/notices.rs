@@ -1,4 +1,4 @@
-//! The licences of what is linked into the program: their terms go along with it.
+//! The licences of the packages that are linked into the programs: their terms go along with these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +26,7 @@ the packages that come under them.
 
 ";
 
-/// What is linked into the programs for a processor, each package with the terms in its files.
+/// The packages that are linked into the programs for a processor, each with the terms in its files.
 pub(super) fn of_program(architecture: Architecture) -> Result<String, Failure> {
     let arguments = ["metadata", "--locked", "--format-version", "1", "--filter-platform"];
     let output = cargo(&arguments).arg(architecture.target()).output()?;

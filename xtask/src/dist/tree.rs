@@ -10,7 +10,7 @@ use super::{epoch, notices};
 use crate::Failure;
 use crate::workspace::{root, succeed, text};
 
-/// Where a package has the program, and where a user who copies it does.
+/// Where the package installs the program, and where a user copies it to.
 const PACKAGED: &str = "/usr/bin/anybinder";
 const BY_HAND: &str = "/usr/local/bin/anybinder";
 
@@ -78,7 +78,7 @@ pub(super) fn add_program(program: &Path, name: &str, place: &Path) -> Result<()
     succeed(Command::new("touch").args(["--date", &date]).args(both))
 }
 
-/// Lines of the unit for those who copy it.
+/// Lines of the unit for users who copy it by hand.
 fn is_about_copying(line: &str) -> bool {
     line.contains("Copy to /etc/systemd") || line.contains("systemctl daemon-reload")
 }

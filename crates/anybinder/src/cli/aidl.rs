@@ -55,7 +55,7 @@ pub(crate) struct AidlArguments {
     pub(crate) paths: Vec<PathBuf>,
 }
 
-/// What is to become of the files.
+/// What to do with the files.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct AidlAction {

@@ -47,7 +47,7 @@ impl Limit {
 }
 
 /// The limits that are meant by these, the last of a name before all others. What all users may have is no
-/// less than what is said of one, unless it is said itself.
+/// less than the limit of one, unless it is given itself.
 pub(crate) fn limits(wanted: &[Limit]) -> Limits {
     let mut limits = default_limits();
     for Limit { place, most } in wanted {

@@ -11,7 +11,7 @@ use super::{ClientOptions, DeviceArguments};
 ///
 /// Called as runc is, it becomes that. Each container that is made has a driver of its own meanwhile, with devices at
 /// /dev/binder and its like, and a supervisor: its processes may mount binderfs themselves. Both end with the container's
-/// last process. What is executed in it later has the devices, and no supervisor.
+/// last process. Commands that are executed in it later have the devices, and no supervisor.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

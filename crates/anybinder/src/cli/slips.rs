@@ -1,6 +1,11 @@
-//! What people type who know other programs, and what they mean by it.
+//! Common slips of users who know other programs, and what to type instead.
 
+use std::ffi::OsString;
+
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::Cli;
 
 /// Words that are no subcommands where they were given, and what does what they ask for.
 const MEANT: [(&[&str], &str); 7] = [
@@ -25,8 +30,14 @@ const MEANT: [(&[&str], &str); 7] = [
     (&["delete", "remove", "destroy"], "`anybinder world rm NAME`"),
 ];
 
-/// Says what is meant, in the place of subcommands that merely look like it.
-pub(super) fn explain(mut error: clap::Error) -> clap::Error {
+/// Makes the error of a command line of `words` say what was meant.
+pub(super) fn explain(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && let Some(example) = example_of(words)
+    {
+        let tip = ContextValue::StyledStrs(vec![format!("for example `{example}`").into()]);
+        error.insert(ContextKind::Suggested, tip);
+    }
     let word = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if error.kind() == ErrorKind::InvalidSubcommand => word,
         _ => return error,
@@ -39,12 +50,32 @@ pub(super) fn explain(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// The first example of the subcommand that `words` begin with.
+fn example_of(words: &[OsString]) -> Option<String> {
+    let mut command = Cli::command();
+    let mut subcommand = &mut command;
+    // Options of all subcommands may stand before.
+    let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
+    for word in words.iter().skip(1).skip_while(is_option) {
+        if subcommand.find_subcommand(word).is_none() {
+            break;
+        }
+        subcommand = subcommand.find_subcommand_mut(word)?;
+    }
+    let help = subcommand.render_long_help().to_string();
+    let examples = help.split("Examples:\n").nth(1)?;
+    let mut shown = examples.lines().map(str::trim).take_while(|line| !line.is_empty());
+    let name = subcommand.get_name().to_owned();
+    let line = shown.find(|line| line.split(' ').any(|word| word == name))?;
+    // What it is an example of stands behind it.
+    Some(line.split("  ").next().unwrap_or(line).to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, Parser};
+    use clap::Parser;
 
     use super::*;
-    use crate::cli::Cli;
 
     #[test]
     fn what_is_meant_is_told_in_the_place_of_what_looks_like_it() {
@@ -55,10 +86,32 @@ mod tests {
             ("world attach dev", "`anybinder world enter NAME`"),
             ("trasnactions", "'transactions'"),
         ] {
-            let words = ["anybinder"].into_iter().chain(line.split(' '));
-            let told = explain(Cli::try_parse_from(words).unwrap_err()).to_string();
+            let told = told(line);
             assert_eq!(told.matches("tip: ").count(), 1, "{told}");
             assert!(told.contains(wanted), "{told}");
+        }
+    }
+
+    fn told(line: &str) -> String {
+        let words: Vec<_> =
+            ["anybinder"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
+        explain(Cli::try_parse_from(&words).unwrap_err(), &words).to_string()
+    }
+
+    #[test]
+    fn an_example_is_shown_where_something_is_missing() {
+        for (line, wanted) in [
+            ("run", "`anybinder run -- ./service --port 1`"),
+            ("mount", "`sudo anybinder mount /dev/binderfs`"),
+            ("-v world create", "`anybinder world create dev`"),
+            ("world create", "`anybinder world create dev`"),
+            ("world exec", "`anybinder world exec dev -- "),
+            ("completions", "`anybinder completions "),
+            ("aidl", "`anybinder aidl "),
+            ("service call", "`anybinder service call "),
+        ] {
+            let told = told(line);
+            assert!(told.contains(&format!("tip: for example {wanted}")), "{line}: {told}");
         }
     }
 

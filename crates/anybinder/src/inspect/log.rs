@@ -73,7 +73,7 @@ fn news_text(news: WaitNews, is_json: bool) -> String {
     }
 }
 
-/// One line: when, what, who to whom, why.
+/// One line: time, device, kind, sender and target, reason.
 fn to_text(event: &EventRecord) -> String {
     let to = match (event.to_pid, event.to_tid) {
         (None, _) => format!("handle {}", event.handle),

@@ -93,7 +93,7 @@ impl PublishedServer {
 }
 
 impl SessionRecord {
-    /// Who the client is: by its certificate, or else by where it is, with its user.
+    /// The client: the name in its certificate, or else its address and user.
     pub(crate) fn client(&self) -> String {
         match (&self.certificate, self.uid) {
             (Some(name), _) => format!("{name} at {}", self.peer),

@@ -1,4 +1,4 @@
-//! `anybinder transactions`: who waits for whom.
+//! `anybinder transactions`: the calls under way.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `anybinder waits`: who waits for whom, and what will not end by itself.
+//! `anybinder waits`: which threads wait for which, and which waits will not end by themselves.
 
 mod watcher;
 
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 
 pub(crate) use watcher::{WaitNews, WaitWatcher};
 
-/// What is looked at again after so long has not passed by itself.
+/// How long a wait must last before it is reported.
 const CONFIRM_AFTER: Duration = Duration::from_millis(100);
 /// Looks at queues before one is said to grow.
 const GROWTH_LOOKS: usize = 5;
@@ -166,7 +166,7 @@ impl Growth {
     }
 }
 
-/// Looks, one after the other, and what is found in them.
+/// Samples, one after the other, and the findings of each.
 pub(crate) struct WaitMonitor {
     growth: Growth,
     /// Calls that the last look has seen.
@@ -194,7 +194,7 @@ pub(crate) fn run(options: &WaitsOptions) -> Result<ExitCode, Failure> {
     if options.watch { watch(&binderfs, options) } else { look(&binderfs, options) }
 }
 
-/// Tells who waits, and what was found, once.
+/// Prints the waits and the findings, once.
 fn look(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure> {
     let mut last = Look::take(binderfs)?;
     let mut monitor = WaitMonitor::new(&last);
@@ -212,7 +212,7 @@ fn look(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who waits for whom, and what was found.
+/// The waits, and the findings.
 pub(crate) fn waits_text(look: &Look, findings: &[Finding]) -> String {
     let chains = chain_words(&WaitGraph::new(&look.calls, &look.state));
     let found: Vec<_> = findings.iter().map(Finding::words).collect();

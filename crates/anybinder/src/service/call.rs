@@ -64,7 +64,7 @@ fn write<'w>(
                 0 => data.write_file(io::stdin().as_fd()),
                 1 => data.write_file(io::stdout().as_fd()),
                 2 => data.write_file(io::stderr().as_fd()),
-                // By its name, which makes a description of its own: numbers belong to whoever opened them.
+                // By its name: another open of the file has a position of its own.
                 _ => {
                     let tried = format!("opening the file that is open here as {fd}");
                     let file = File::open(format!("/proc/self/fd/{fd}")).map_err(failed(&tried))?;

@@ -163,7 +163,7 @@ fn begin_dump(service: SpIBinder, arguments: &[String]) -> Result<Receiver<Piece
         drop(writer);
         // What a service wrote before its answer is read before the end is told.
         let _ = reading.join();
-        // Nobody waits any more if this fails.
+        // If this fails, the waiting thread has ended.
         let _ = called_told.send(Piece::End(ended));
     };
     thread::Builder::new().spawn(call).map_err(failed("starting a thread"))?;

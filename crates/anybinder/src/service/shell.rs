@@ -85,7 +85,7 @@ impl Remotable for ResultReceiver {
     }
 }
 
-/// `com.android.internal.os.IShellCallback`: opens files for a service, with the rights of whoever gave the command.
+/// `com.android.internal.os.IShellCallback`: opens files for a service, with the rights of the user who gave the command.
 struct FileOpener;
 
 impl Remotable for FileOpener {

@@ -23,7 +23,7 @@ use super::registry::WorldDir;
 use crate::failure::{Failure, failed};
 use crate::world::PASSED_ON;
 
-/// What is asked for.
+/// The request.
 pub(super) struct JoinRequest<'r> {
     pub(super) command: &'r [OsString],
     pub(super) user: Option<UserAndGroup>,

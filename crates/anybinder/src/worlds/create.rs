@@ -68,7 +68,7 @@ pub(super) fn create(
         procview::require_processes()?;
     }
     // A world that stays must not keep what the caller's files are of.
-    processes::close_inherited_files().map_err(failed("closing what is not ours"))?;
+    processes::close_inherited_files().map_err(failed("closing inherited files"))?;
     let registry = Registry::open()?;
     let lock = registry.lock()?;
     let dir = registry.add(name, &lock)?;
@@ -80,7 +80,7 @@ pub(super) fn create(
     made.map(|hold| (dir, hold))
 }
 
-/// Starts the world's process. Nobody else sees the world before it answers, or is not to be.
+/// Starts the world's process. Other commands see the world only once that process has answered, or has failed.
 fn start(
     dir: &WorldDir,
     options: &WorldOptions,
@@ -110,11 +110,11 @@ fn start(
     let ended = child.wait();
     drop(lock);
     Err(Failure::from_bytes(&told).unwrap_or_else(|| {
-        Failure::new(
-            "starting the world's process",
-            format!("it ended before it answered ({ended:?})"),
-        )
-        .advise("run again with --verbose")
+        let how = match ended {
+            Ok(change) => format!("{change} before it answered"),
+            Err(error) => format!("it ended before it answered: {error}"),
+        };
+        Failure::new("starting the world's process", how).advise("run again with --verbose")
     }))
 }
 

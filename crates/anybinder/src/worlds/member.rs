@@ -74,7 +74,10 @@ fn prepare(
     if let Some(user) = invocation.user() {
         become_user(user)?;
     }
-    invocation.inheritable().take_over().map_err(failed("taking over what is inherited"))?;
+    invocation
+        .inheritable()
+        .take_over()
+        .map_err(failed("taking over the umask and no_new_privs"))?;
     if let Err(error) = std::env::set_current_dir(&words.directory) {
         let directory = words.directory.display();
         log::tell(format_args!(

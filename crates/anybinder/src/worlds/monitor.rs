@@ -1,4 +1,4 @@
-//! The process of a world that has a name: it starts what is to run there, and ends with it.
+//! The process of a world that has a name: it starts the commands that run there, and ends with them.
 //!
 //! It has one thread, for it forks, and waits for no client: each has a connection, by which it wants something and
 //! is told what becomes of it. All that runs in the world descends from this process, also what has lost its parents,
@@ -87,8 +87,8 @@ impl WorldMonitor {
         Self { world, listener, context, lifetime, _mark: mark, connections, ending: Ending::No }
     }
 
-    /// Serves clients until the world ends, and ends all that is left in it. Returns whether it ended as it should - the
-    /// driver may have, or the system have refused something -, and the connections of those who wait for the end.
+    /// Serves clients until the world ends, and ends all processes that are left in it. Returns the failure, if the driver
+    /// ended first or a system call failed, and the connections of callers that wait for the end.
     pub(super) fn serve(mut self) -> (Result<(), Failure>, Vec<ClientConnection>) {
         let served = self.serve_until_over();
         if let Err(failure) = &served {
@@ -126,7 +126,7 @@ impl WorldMonitor {
         Ok(may_end && count().map_err(failed("counting the processes of the world"))? == 0)
     }
 
-    /// Waits until something happens, and does what is to be done about it.
+    /// Waits for an event, and handles it.
     fn wait(&mut self) -> Result<(), Failure> {
         let within = match self.ending {
             Ending::No => None,

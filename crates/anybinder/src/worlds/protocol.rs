@@ -32,7 +32,7 @@ pub(crate) enum WorldRequest {
     Watch,
 }
 
-/// Who gets a signal.
+/// The receivers of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SignalTarget {
     /// The command's process.
@@ -46,7 +46,7 @@ pub(crate) enum SignalTarget {
 pub(crate) struct Invocation {
     /// Whether its file 0 is to control its session.
     pub(crate) has_terminal: bool,
-    /// As whom it runs, if not as the world.
+    /// The user as which it runs, if not as the world.
     user: Option<(u32, u32)>,
     umask: u32,
     no_new_privileges: bool,

@@ -1,7 +1,8 @@
 //! Which worlds there are: a directory for each, in one of the user's own.
 //!
 //! The process of a world has its file `running` [marked](file_lock::mark) as long as it lives, whatever ends it;
-//! that is how others know. Who makes, finds or removes a directory holds the lock of the one above meanwhile.
+//! that is how other processes know. A process that makes, finds or removes a directory holds the lock of the one above
+//! meanwhile.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -43,7 +44,7 @@ pub(crate) enum WorldState {
     Dead,
 }
 
-/// What is known of a world, in its file `world.json`.
+/// The record of a world, in its file `world.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct WorldRecord {
     pub(crate) pid: u32,
@@ -62,7 +63,7 @@ const SOCKET: &str = "socket";
 const LOG: &str = "log";
 
 impl Registry {
-    /// Finds the user's directory, and makes what is missing of it.
+    /// Finds the user's directory, and makes its missing parts.
     pub(crate) fn open() -> Result<Self, Failure> {
         let mut dir = own_dir()?;
         dir.push("anybinder");
@@ -174,7 +175,7 @@ impl WorldDir {
         self.path(SOCKET)
     }
 
-    /// What is written in the world without a terminal.
+    /// The log: the output of commands without a terminal.
     pub(crate) fn log(&self) -> PathBuf {
         self.path(LOG)
     }
@@ -224,7 +225,7 @@ fn own_dir() -> Result<PathBuf, Failure> {
     Ok(shared)
 }
 
-/// Whether nobody but a user makes files in a directory, by what stands there and not where a link leads.
+/// Whether only this user can make files in a directory. A symbolic link is not followed.
 fn is_kept_by(dir: &Path, uid: u32) -> bool {
     fs::symlink_metadata(dir)
         .is_ok_and(|found| found.is_dir() && found.uid() == uid && found.mode() & 0o022 == 0)
@@ -248,8 +249,8 @@ fn make(dir: &Path, mode: u32) -> Result<(), Failure> {
     let found = fs::symlink_metadata(dir).map_err(|error| Failure::new(tried(), error))?;
     if !found.is_dir() || found.uid() != uid || found.mode() & 0o777 & !mode != 0 {
         let answer = match mode {
-            PRIVATE => "what is there is no directory that is this user's alone",
-            _ => "what is there is no directory that this user alone may change",
+            PRIVATE => "it is no directory that only this user can open",
+            _ => "it is no directory that only this user can change",
         };
         return Err(Failure::new(tried(), answer)
             .advise("remove it, or set XDG_RUNTIME_DIR to a directory of your own"));

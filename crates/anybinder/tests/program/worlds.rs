@@ -187,7 +187,7 @@ fn a_directory_of_others_is_not_trusted() {
         std::fs::set_permissions(&own, PermissionsExt::from_mode(0o777)).unwrap();
         let refused = home.world(&["list"]);
         assert!(
-            refused.code() == 1 && refused.stderr.contains("this user alone may change"),
+            refused.code() == 1 && refused.stderr.contains("only this user can change"),
             "{refused:?}"
         );
     }

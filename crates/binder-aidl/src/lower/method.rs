@@ -53,7 +53,7 @@ impl Lowering<'_, '_, '_> {
                 let span = method.return_type.span;
                 let message = format!("the one-way method `{}` cannot return anything", name.text);
                 let error = Diagnostic::error(span, message).label("expected `void`");
-                self.diagnostics.push(error.help("nobody waits for it"));
+                self.diagnostics.push(error.help("the caller does not wait for a reply"));
             }
             lowered.push(InterfaceMethod {
                 name: name.text.clone(),

@@ -19,7 +19,7 @@ use crate::syntax::{DefinitionKind, Dimension, TypeName};
 const MAX_FIXED_ELEMENTS: usize = 1 << 20;
 
 impl Lowering<'_, '_, '_> {
-    /// What a use of a type means, or nothing once what is wrong has been said.
+    /// The meaning of a use of a type, or nothing if it is a mistake, which has been reported.
     pub(crate) fn type_use(&mut self, name: &TypeName, scope: Scope) -> Option<Type> {
         self.check_annotations(&name.annotations, &OF_DEFINITIONS);
         let kind = self.type_kind(name, scope)?;

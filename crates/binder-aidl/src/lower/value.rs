@@ -11,7 +11,7 @@ use crate::model::{TypeKind, Value};
 use crate::source::Span;
 
 impl Lowering<'_, '_, '_> {
-    /// The value as one of this type, or nothing once what is wrong has been said.
+    /// The value as one of this type, or nothing if that is a mistake, which has been reported.
     pub(super) fn fitting(
         &mut self,
         value: Evaluated,
@@ -105,7 +105,7 @@ impl Lowering<'_, '_, '_> {
     }
 }
 
-/// What is wanted, for messages.
+/// The expected type, for messages.
 fn words(kind: &TypeKind) -> &'static str {
     match kind {
         TypeKind::Boolean => "boolean",

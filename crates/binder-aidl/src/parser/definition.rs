@@ -1,4 +1,4 @@
-//! Declarations of types and what is in them.
+//! Declarations of types and of their members.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -28,7 +28,7 @@ struct Body {
     methods: Vec<MethodSyntax>,
 }
 
-/// What stands before the word that tells what is declared.
+/// The annotations and the comment before a declaration.
 struct Head {
     deprecated: Option<String>,
     annotations: Vec<Annotation>,

@@ -20,12 +20,12 @@ pub(super) fn escaped(name: &str) -> String {
     if KEYWORDS.contains(&name) { format!("r#{name}") } else { name.to_string() }
 }
 
-/// The type of what is held and returned, without regard to null.
+/// The type of fields and results, without regard to null.
 pub(super) fn value(kind: &TypeKind) -> String {
     nested(kind, Elements::AsTheyAre)
 }
 
-/// The type of what is held and returned.
+/// The type of fields and results.
 pub(super) fn owned(of: &Type) -> String {
     wrapped(of, Elements::AsTheyAre)
 }

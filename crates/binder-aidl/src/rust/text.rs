@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-/// What is written.
+/// The text so far.
 pub(super) struct RustText {
     text: String,
     depth: usize,

@@ -216,10 +216,10 @@ fn the_end_of_the_first_thread_is_not_the_end() {
     }
     let pages = Pages::new();
     let victim = Victim::acting(|| {
-        let mut thread = 0;
+        let mut thread = std::mem::MaybeUninit::<libc::pthread_t>::uninit();
         // SAFETY: the function never returns and ignores its argument.
         unsafe {
-            libc::pthread_create(&raw mut thread, ptr::null(), wait_for_ever, ptr::null_mut())
+            libc::pthread_create(thread.as_mut_ptr(), ptr::null(), wait_for_ever, ptr::null_mut())
         };
         // SAFETY: ends this thread alone; nothing of it needs to be dropped.
         unsafe { libc::syscall(libc::SYS_exit, 0) };

@@ -45,6 +45,7 @@ enum Entry {
 /// How the kernel begins to tell that a thread is in read(2).
 const READ: &str = if cfg!(target_arch = "x86_64") { "0 " } else { "63 " };
 /// The same, of 32-bit programs of PCs.
+#[cfg(target_arch = "x86_64")]
 const READ_OF_OLD: &str = "3 ";
 
 const PLAIN: Entry = Entry::Syscall { ignores_traps: false };
@@ -88,13 +89,19 @@ impl Waiter {
                     obey(from_test.as_raw_fd(), unsafe { &*board })
                 }
                 #[cfg(target_arch = "x86_64")]
-                Entry::Interrupt => wait_as_of_old(from_test.as_raw_fd()),
+                // SAFETY: mapped above, zeros, for ever.
+                Entry::Interrupt => wait_as_of_old(from_test.as_raw_fd(), unsafe { &*board }),
             }
         }
         assert!(pid > 0);
         // SAFETY: mapped above, zeros, for ever.
         let waiter = Self { pid, board: unsafe { &*board }, orders };
-        waiter.wait_for("syscall", |call| call.starts_with(READ) || call.starts_with(READ_OF_OLD));
+        let awaited = match entry {
+            Entry::Syscall { .. } => READ,
+            #[cfg(target_arch = "x86_64")]
+            Entry::Interrupt => READ_OF_OLD,
+        };
+        waiter.wait_for("syscall", |call| call.starts_with(awaited));
         waiter
     }
 
@@ -227,21 +234,31 @@ fn read_checked(orders: i32, number: &mut u8) -> (i64, bool) {
     (x0, as_before)
 }
 
-/// Waits by the entry of 32-bit programs.
+/// Waits by the entry of 32-bit programs, counts each answer, and checks every register around the call.
 #[cfg(target_arch = "x86_64")]
-fn wait_as_of_old(orders: i32) -> ! {
+fn wait_as_of_old(orders: i32, board: &Board) -> ! {
     loop {
-        let mut eax = 3_i32;
-        // SAFETY: read(2), of 32-bit programs, of nothing; rbx is put back.
+        let (mut eax, mut rcx, mut rdx) = (3_i64, 0_u64, 1_u64);
+        let (mut rbx, mut rsi, mut rdi) = (i64::from(orders), 0x1111_u64, 0x2222_u64);
+        let (mut r12, mut r13, mut r15) = (0x3333_u64, 0x4444_u64, 0x5555_u64);
+        // SAFETY: read(2), of 32-bit programs, to where nothing is; rbx is put back.
         unsafe {
-            asm!("xchg rbx, {0}", "int 0x80", "xchg rbx, {0}", inout(reg) i64::from(orders) => _,
-                inout("eax") eax, in("ecx") 0, in("edx") 1,
+            asm!("xchg rbx, {0}", "int 0x80", "xchg rbx, {0}", inout(reg) rbx, inout("rax") eax,
+                inout("rcx") rcx, inout("rdx") rdx, inout("rsi") rsi, inout("rdi") rdi,
+                inout("r12") r12, inout("r13") r13, inout("r15") r15,
                 out("r8") _, out("r9") _, out("r10") _, out("r11") _);
         }
-        if eax != -libc::EFAULT {
-            // SAFETY: it ends this process at once.
-            unsafe { libc::_exit(1) };
+        let as_before = (rbx, rcx, rdx) == (i64::from(orders), 0, 1)
+            && (rsi, rdi) == (0x1111, 0x2222)
+            && (r12, r13, r15) == (0x3333, 0x4444, 0x5555);
+        if eax != -i64::from(libc::EFAULT) || !as_before {
+            board.unexpected.fetch_add(1, Ordering::Relaxed);
         }
+        board.interruptions.fetch_add(1, Ordering::Relaxed);
+        // The byte is still there, and to be taken.
+        let mut byte = 0_u8;
+        // SAFETY: one byte of ours.
+        unsafe { libc::read(orders, (&raw mut byte).cast(), 1) };
     }
 }
 
@@ -385,10 +402,28 @@ fn a_traced_thread_is_left_alone() {
 
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn a_thread_of_a_32_bit_program_is_left_alone() {
-    let waiter = Waiter::new(Entry::Interrupt);
-    let mut held = waiter.stop(|| ()).unwrap();
-    assert_eq!(held.close(0), Err(InjectionError::Foreign));
-    drop(held);
-    waiter.wait_for("syscall", |call| call.starts_with(READ_OF_OLD));
+fn a_thread_that_calls_as_32_bit_programs_do_takes_files() {
+    let mut waiter = Waiter::new(Entry::Interrupt);
+    let memory = memfd();
+    let before = waiter.open_files();
+    for sent in 1..20 {
+        let mut held = waiter.stop(|| ()).unwrap();
+        let numbers = held.install(offer(&[memory.as_raw_fd(); 2])).unwrap();
+        drop(held);
+        assert_eq!(waiter.open_files(), before + 2);
+        assert!(waiter.file(numbers[0]).unwrap().to_string_lossy().contains("passed"));
+        waiter.wait_for("syscall", |call| call.starts_with(READ_OF_OLD));
+        waiter.write_to(0);
+        while waiter.board.interruptions.load(Ordering::Relaxed) != sent {
+            std::thread::yield_now();
+        }
+        waiter.wait_for("syscall", |call| call.starts_with(READ_OF_OLD));
+        let mut held = waiter.stop(|| ()).unwrap();
+        for number in numbers {
+            held.close(number).unwrap();
+        }
+        drop(held);
+        assert_eq!(waiter.open_files(), before);
+        waiter.wait_for("syscall", |call| call.starts_with(READ_OF_OLD));
+    }
 }

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
-use super::registers::Registers;
+use super::registers::{InjectedCall, Registers};
 use super::{Answered, InjectionError};
 use crate::thread_status::ThreadStatus;
 
@@ -40,6 +40,8 @@ const SET_SIGNAL_MASK: Request = 0x420b;
 
 /// PTRACE_O_SUSPEND_SECCOMP: the thread's own filters let our calls pass. For CAP_SYS_ADMIN only.
 const SUSPEND_SECCOMP: u64 = 1 << 21;
+/// PTRACE_O_TRACESYSGOOD: stops at system calls are known from signals.
+const MARK_SYSTEM_CALLS: u64 = 1;
 /// The bit of SIGTRAP in the masks of /proc and of ptrace(2).
 const TRAP_BIT: u64 = 1 << (libc::SIGTRAP - 1);
 const MASK_BYTES: u64 = 8;
@@ -113,21 +115,58 @@ impl Tracee {
     /// # Errors
     ///
     /// As [`stop`](Self::stop); if `ready` was called, the thread is gone.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn divert(
         tid: u32,
-        number: libc::c_long,
+        number: i32,
         answer: impl FnOnce(),
         ready: impl FnOnce(),
     ) -> Result<(), InjectionError> {
-        ptrace(SEIZE, tid, 0, 0).map_err(refused_to_seize)?;
+        ptrace(SEIZE, tid, 0, MARK_SYSTEM_CALLS).map_err(refused_to_seize)?;
         let (mut tracee, ()) = Self::await_stop(tid, Stepping::Instruction, answer)?;
-        let (place, number) = (super::registers::PLACE_OF_NUMBER, number.cast_unsigned());
-        ptrace(POKE_USER, tid, place, number).map_err(|_| tracee.lost())?;
+        let signal = tracee.replace_call(number)?;
         ready();
-        tracee.resume(DETACH)?;
+        ptrace(DETACH, tid, 0, signal).map_err(|_| tracee.lost())?;
         tracee.is_alive = false;
         Ok(())
+    }
+
+    /// Replaces the call that a stopped thread is about to repeat: the kernel keeps its number apart from the registers.
+    /// Returns the signal with which the thread is to go on; none.
+    #[cfg(target_arch = "x86_64")]
+    fn replace_call(&mut self, number: i32) -> Result<u64, InjectionError> {
+        let number = i64::from(number).cast_unsigned();
+        let replaced = ptrace(POKE_USER, self.tid, super::registers::PLACE_OF_NUMBER, number);
+        replaced.map_err(|_| self.lost())?;
+        Ok(0)
+    }
+
+    /// Replaces the call that a stopped thread is about to repeat. Its number is in a register, which the program may expect to
+    /// find unchanged; but once the thread has entered the call, the kernel has a copy, which filters see. Returns the signal
+    /// with which the thread is to go on: one that comes first leaves the call as it was.
+    #[cfg(target_arch = "aarch64")]
+    fn replace_call(&mut self, number: i32) -> Result<u64, InjectionError> {
+        /// The number of a stop at a system call, of which it is known that it is no signal.
+        const AT_SYSTEM_CALL: i32 = libc::SIGTRAP | 0x80;
+        /// NT_ARM_SYSTEM_CALL: the number of the call that a thread has entered.
+        const CALL: u64 = 0x404;
+        loop {
+            self.resume(TO_SYSTEM_CALL)?;
+            match self.wait()? {
+                Stop::Signal(AT_SYSTEM_CALL) => break,
+                Stop::Signal(signal) => return Ok(i64::from(signal).cast_unsigned()),
+                Stop::Trap => return Ok(i64::from(libc::SIGTRAP).cast_unsigned()),
+                Stop::Event => {}
+            }
+        }
+        let mut range = libc::iovec {
+            iov_base: (&raw const number).cast_mut().cast(),
+            iov_len: size_of_val(&number),
+        };
+        let place = (&raw mut range).expose_provenance() as u64;
+        // SAFETY: the request wants a range, which lives through the call, and reads the number that is in it.
+        let replaced = unsafe { raw_ptrace(SET_REGISTERS, self.tid, CALL, place) };
+        replaced.map_err(|_| self.lost())?;
+        Ok(0)
     }
 
     /// Has a thread stop that we trace, and waits for it.
@@ -187,13 +226,13 @@ impl Tracee {
     /// [`InjectionError::Gone`]; [`InjectionError::Foreign`] if it is no thread that can do this.
     pub(super) fn call(
         &mut self,
-        number: libc::c_long,
+        call: InjectedCall,
         arguments: [u64; 3],
     ) -> Result<Result<u32, Errno>, InjectionError> {
         let Some(kept) = self.kept.filter(|kept| kept.is_callable) else {
             return Err(InjectionError::Foreign);
         };
-        self.set_registers(&kept.registers.for_call(number, arguments))?;
+        self.set_registers(&kept.registers.for_call(call, arguments))?;
         let (request, mut stops) = match self.stepping {
             Stepping::Instruction => (SINGLE_STEP, 1),
             Stepping::EntryAndExit => (TO_SYSTEM_CALL, 2),
@@ -271,17 +310,18 @@ impl Tracee {
         let mut registers = MaybeUninit::<libc::user_regs_struct>::zeroed();
         let place = registers.as_mut_ptr().expose_provenance() as u64;
         // SAFETY: the kernel writes a `user_regs_struct` to `place`, which is one.
-        let got = unsafe { move_registers(GET_REGISTERS, self.tid, place) };
-        got.map_err(|_| self.lost())?;
+        let got =
+            unsafe { move_registers(GET_REGISTERS, self.tid, place, size_of_val(&registers)) };
+        let len_bytes = got.map_err(|_| self.lost())?;
         // SAFETY: it is made of integers, for which zeros are values too.
-        Ok(Registers::new(unsafe { registers.assume_init() }))
+        Ok(Registers::new(unsafe { registers.assume_init() }, len_bytes))
     }
 
     fn set_registers(&mut self, registers: &Registers) -> Result<(), InjectionError> {
         let place = registers.as_ptr().expose_provenance() as u64;
         // SAFETY: the kernel reads a `user_regs_struct` from `place`, which is one.
-        let set = unsafe { move_registers(SET_REGISTERS, self.tid, place) };
-        set.map_err(|_| self.lost())
+        let set = unsafe { move_registers(SET_REGISTERS, self.tid, place, registers.len_bytes()) };
+        set.map(drop).map_err(|_| self.lost())
     }
 
     fn set_signal_mask(&mut self, mask: u64) -> Result<(), InjectionError> {
@@ -298,7 +338,7 @@ impl Tracee {
                 None => {
                     if let Some(arguments) = kept.registers.arguments_to_repeat() {
                         // That it succeeds changes nothing.
-                        let _ = self.call(libc::SYS_getpid, arguments)?;
+                        let _ = self.call(InjectedCall::Getpid, arguments)?;
                     }
                     self.set_registers(&kept.registers.leaving())?;
                     self.stop_before_signals()?;
@@ -361,35 +401,45 @@ fn ptrace(request: Request, tid: u32, address: u64, data: u64) -> Result<(), Err
     unsafe { raw_ptrace(request, tid, address, data) }
 }
 
-/// Reads or writes all registers of a thread.
+/// Reads or writes all registers of a thread, and returns how many bytes these are.
 ///
 /// # Safety
 ///
 /// `place` must be the address of a `user_regs_struct`, to be written to or read from.
 #[cfg(target_arch = "x86_64")]
-unsafe fn move_registers(request: Request, tid: u32, place: u64) -> Result<(), Errno> {
+unsafe fn move_registers(
+    request: Request,
+    tid: u32,
+    place: u64,
+    len_bytes: usize,
+) -> Result<usize, Errno> {
     // SAFETY: the caller vouches for `place`, which is what these requests want.
-    unsafe { raw_ptrace(request, tid, 0, place) }
+    unsafe { raw_ptrace(request, tid, 0, place) }.map(|()| len_bytes)
 }
 
-/// Reads or writes all registers of a thread. Those of a thread of a 32-bit program are fewer: what is behind them stays.
+/// Reads or writes all registers of a thread, and returns how many bytes these are: a 32-bit program has fewer.
 ///
 /// # Safety
 ///
-/// `place` must be the address of a `user_regs_struct`, to be written to or read from.
+/// `place` must be the address of a `user_regs_struct`, to be written to or read from, and `len_bytes` at most its length.
 #[cfg(target_arch = "aarch64")]
-unsafe fn move_registers(request: Request, tid: u32, place: u64) -> Result<(), Errno> {
+unsafe fn move_registers(
+    request: Request,
+    tid: u32,
+    place: u64,
+    len_bytes: usize,
+) -> Result<usize, Errno> {
     /// NT_PRSTATUS: the general registers.
     const GENERAL: u64 = 1;
     let place = usize::try_from(place).map_err(|_| Errno::FAULT)?;
-    let mut range = libc::iovec {
-        iov_base: std::ptr::with_exposed_provenance_mut(place),
-        iov_len: size_of::<libc::user_regs_struct>(),
-    };
-    let range = (&raw mut range).expose_provenance() as u64;
+    let mut range =
+        libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(place), iov_len: len_bytes };
+    let place_of_range = (&raw mut range).expose_provenance() as u64;
     // SAFETY: these requests want a range, which lives through the call, and touch no more than is in it; for that
     // the caller vouches.
-    unsafe { raw_ptrace(request, tid, GENERAL, range) }
+    unsafe { raw_ptrace(request, tid, GENERAL, place_of_range) }?;
+    // SAFETY: the kernel has written the length that it moved, an integer, to a range that is still ours.
+    Ok(unsafe { (&raw const range.iov_len).read_volatile() })
 }
 
 /// # Safety

@@ -15,3 +15,4 @@ mod local;
 mod objects;
 #[path = "../../../aidl/tests/all/rpc.rs"]
 mod rpc;
+mod shapes;

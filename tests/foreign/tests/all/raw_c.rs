@@ -1,7 +1,9 @@
 //! C programs that know only `<linux/android/binder.h>` run on our driver.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
+use binder_testkit::skip;
 use foreign::stage::{Stage, User, is_root_to};
 
 fn stage_with(program: &str) -> Stage {
@@ -36,6 +38,39 @@ fn files_go_with_calls_and_replies() {
             assert_eq!(said, "there through a pipe, back in a file\n", "as {user:?}");
         }
     }
+}
+
+/// They enter the kernel by other instructions, and know its calls by other numbers.
+#[test]
+fn files_go_with_calls_of_32_bit_programs() {
+    let Some(compiler) = compiler_of_32_bit_programs() else {
+        return skip("this processor, or its compiler, has no 32-bit programs");
+    };
+    let stage = stage_with("hello_binder");
+    let compiler: Vec<_> = compiler.iter().map(String::as_str).collect();
+    stage.compile(&compiler, "send_files_32", "send_files_32");
+    // Without a device it fails, and in its own words.
+    if Command::new(stage.path_of("send_files_32")).stderr(Stdio::null()).status().is_err() {
+        return skip("this kernel runs no 32-bit programs");
+    }
+    for &user in User::all() {
+        for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"]] {
+            let said = stage.run_in(user, world, "send_files_32", &[]);
+            assert_eq!(said, "there and back, by both ways\n", "as {user:?}, in {world:?}");
+        }
+    }
+}
+
+/// The compiler's command for programs without a library: there is none of 32 bits on most machines.
+fn compiler_of_32_bit_programs() -> Option<Vec<String>> {
+    if !cfg!(target_arch = "x86_64") {
+        return None;
+    }
+    let output = Command::new("gcc").arg("-print-multiarch").output().ok()?;
+    let headers = format!("/usr/include/{}", String::from_utf8(output.stdout).ok()?.trim());
+    let words = "gcc -m32 -ffreestanding -fno-stack-protector -fno-pie -no-pie -nostdlib -static";
+    let words = words.split(' ').chain(["-idirafter", &headers]);
+    Some(words.map(str::to_owned).collect())
 }
 
 /// As any other file. Calls by the device are for its opener alone.
