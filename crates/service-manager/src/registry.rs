@@ -1,4 +1,4 @@
-//! The services of a device, who waits for them, and who is told of their clients.
+//! The services of a device, the callbacks that wait for them, and those that are told of their clients.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -32,7 +32,7 @@ pub trait ObjectTable {
     fn is_vintf_stable(&self, object: ObjectId) -> bool;
 }
 
-/// What is to be done after a call, in order.
+/// Work for the caller of the registry after a call, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RegistryEffect {
     /// Tell a callback that a service is registered.
@@ -62,7 +62,7 @@ pub enum RegistryEffect {
         /// Whether it is registered.
         is_there: bool,
     },
-    /// Somebody waits for a service that is not registered.
+    /// A callback waits for a service that is not registered.
     Awaited {
         /// Its name.
         name: String,
@@ -90,7 +90,7 @@ impl Occasion {
     }
 }
 
-/// Who serves what.
+/// The names of a device, and what is registered by them.
 #[derive(Debug)]
 pub struct ServiceRegistry {
     policy: AccessPolicy,
@@ -105,7 +105,7 @@ pub struct ServiceRegistry {
     /// Processes that stand for services of other machines: what these may have here was decided before they began.
     importers: BTreeSet<i32>,
     effects: VecDeque<RegistryEffect>,
-    /// How often who may not find a service was told that there is none.
+    /// How often a caller who may not find a service was told that there is none.
     hidden_finds: u64,
 }
 
@@ -116,7 +116,7 @@ struct Service {
     owner: CallingContext,
     /// Whether its listeners were told last that it has clients.
     has_clients: bool,
-    /// Somebody is about to get it, and counts as a client until that is counted.
+    /// A caller is about to get it, and counts as a client until clients are counted.
     is_awaited: bool,
     /// It stands for a service of another machine.
     is_import: bool,
@@ -146,7 +146,7 @@ impl ServiceRegistry {
         }
     }
 
-    /// Takes what a process registers for a service of another machine, from now on; or no more.
+    /// Says whether services that a process registers from now on are those of other machines.
     pub fn set_importer(&mut self, pid: i32, is_one: bool) {
         if is_one {
             self.importers.insert(pid);
@@ -161,7 +161,7 @@ impl ServiceRegistry {
         &self.policy
     }
 
-    /// What is said of services, running or not.
+    /// The declared services, running or not.
     #[must_use]
     pub fn declarations(&self) -> &Declarations {
         &self.declarations
@@ -180,7 +180,7 @@ impl ServiceRegistry {
         declared.and_then(|it| it.accessor.clone())
     }
 
-    /// Whether somebody waits for a service of that name, and none is registered.
+    /// Whether a callback waits for a service of that name, and none is registered.
     #[must_use]
     pub fn is_awaited(&self, name: &str) -> bool {
         self.listeners.contains_key(name) && !self.services.contains_key(name)
@@ -206,7 +206,7 @@ impl ServiceRegistry {
         is_import || self.policy.permits(caller, action, name)
     }
 
-    /// Does what is asked.
+    /// Handles a request.
     ///
     /// # Errors
     ///
@@ -279,7 +279,7 @@ impl ServiceRegistry {
         self.refund(&gone);
     }
 
-    /// Tells those who want to know which services have clients, as it is now. To be called every few seconds.
+    /// Tells client callbacks which services have clients now. To be called every few seconds.
     pub fn count_clients(&mut self, objects: &mut impl ObjectTable) {
         let names: Vec<_> = self.client_listeners.keys().cloned().collect();
         for name in names {
@@ -287,7 +287,7 @@ impl ServiceRegistry {
         }
     }
 
-    /// Whether somebody wants to know whether a service has clients.
+    /// Whether there is a client callback.
     #[must_use]
     pub fn has_client_listeners(&self) -> bool {
         !self.client_listeners.is_empty()
@@ -363,7 +363,7 @@ impl ServiceRegistry {
         }
     }
 
-    /// Who may not find a service is told what others are told of none.
+    /// A caller who may not find a service gets the answer for a name that is not registered.
     fn find_registered(
         &mut self,
         caller: &CallingContext,
@@ -555,10 +555,10 @@ impl ServiceRegistry {
         Ok(ManagerAnswer::Names(found))
     }
 
-    /// Counts somebody who is about to get a service as a client of it.
+    /// Counts a caller who is about to get a service as a client of it.
     fn await_client(&mut self, name: &str, objects: &mut impl ObjectTable) {
         self.set_awaited(name);
-        // Listeners are to hear of it now; what is awaited is so still until clients are counted the next time.
+        // Listeners are told now; the mark stays until clients are counted the next time.
         self.settle_clients(name, Occasion::Call, objects);
         self.set_awaited(name);
     }
@@ -569,8 +569,8 @@ impl ServiceRegistry {
         }
     }
 
-    /// Counts a service's clients, tells what is new, and says whether it has any. One of which nobody wants to know
-    /// counts as having some.
+    /// Counts a service's clients, tells what is new, and says whether it has any. One without a client
+    /// callback counts as having some.
     fn settle_clients(
         &mut self,
         name: &str,
@@ -585,7 +585,7 @@ impl ServiceRegistry {
         let is_held = count > occasion.known_references();
         let is_awaited = std::mem::take(&mut service.is_awaited);
         let is_used = is_held || is_awaited;
-        // Who was awaited has had no whole interval yet to take hold of the service.
+        // An awaited client has had no whole interval yet to take hold of the service.
         if is_used != service.has_clients && (is_used || occasion == Occasion::Interval) {
             self.tell_clients(name, is_used);
         }
