@@ -195,11 +195,13 @@ impl Manager {
         self.settle();
     }
 
-    /// Tells services whether they have clients. To be called every few seconds while
+    /// Tells some services, of names behind `after`, whether they have clients, and returns the last of the names if
+    /// there may be more. To be called for all every few seconds while
     /// [`has_client_listeners`](Self::has_client_listeners).
-    pub fn count_clients(&mut self) {
-        self.registry.count_clients(&mut self.objects);
+    pub fn count_clients(&mut self, after: Option<&str>) -> Option<String> {
+        let last = self.registry.count_clients(after, &mut self.objects);
         self.settle();
+        last
     }
 
     /// Whether a service wants to know whether it has clients.

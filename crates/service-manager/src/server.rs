@@ -257,7 +257,14 @@ impl ManagerShared {
             let waited = self.counting_changed.wait_while(is_counting, |counts| !*counts);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
             thread::sleep(COUNTING_INTERVAL);
-            self.with_manager(Manager::count_clients);
+            let mut last = None;
+            loop {
+                // Callers have their turn in between.
+                last = self.with_manager(|manager| manager.count_clients(last.as_deref()));
+                if last.is_none() {
+                    break;
+                }
+            }
         }
     }
 }
