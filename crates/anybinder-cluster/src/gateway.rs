@@ -2,7 +2,7 @@
 //!
 //! Each machine with a certificate gets a session, with a root object that gives it services by their names. What it is
 //! given are forwarding objects, so its calls pass this process. Each call is looked at when it has come: without a lease
-//! nothing is served, whoever has been stopped or cut off meanwhile.
+//! nothing is served, even if this process was stopped or cut off meanwhile.
 
 use std::ffi::CStr;
 use std::io;
@@ -48,9 +48,9 @@ pub(crate) fn start(
             Binder::new(GatewayRoot { member, manager, own_calls, peer }).as_binder()
         }
     };
-    let nobody = root_for(Vec::new());
+    let without_identity = root_for(Vec::new());
     let credentials = options.credentials.load()?;
-    let server = RpcServer::new_inet_tls(nobody, host, address.port(), &credentials);
+    let server = RpcServer::new_inet_tls(without_identity, host, address.port(), &credentials);
     let server = server.map_err(failed(format!("listening at {host}")))?;
     server.set_max_threads(CALLS_PER_MACHINE);
     server.set_supported_file_descriptor_transport_modes(&[FdMode::None, FdMode::Relayed]);
@@ -65,7 +65,7 @@ pub(crate) fn start(
     Ok(server)
 }
 
-/// What a machine's certificate says that it is.
+/// The identities of a machine's certificate.
 fn identities(peer: &PeerIdentity) -> Vec<String> {
     let mut identities = peer.uris();
     identities.extend(peer.host_names());
@@ -86,7 +86,7 @@ struct GatewayRoot {
     member: SharedMember,
     manager: ManagerServer,
     own_calls: Arc<OwnCalls>,
-    /// Who it is.
+    /// The identities of its certificate.
     peer: Vec<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Processes that stand for services of other machines.
 //!
-//! The driver tells of the death of processes, so each service of another machine that somebody here uses has one
+//! The driver tells of the death of processes, so each service of another machine that is in use here has one
 //! process of its own: when the service is gone, that is killed, and all that had it are told as of any other death. It
 //! registers with the manager, and forwards calls. Its stdin says which machines to call; its end ends it.
 
@@ -25,7 +25,7 @@ const BRING_TIME: Duration = Duration::from_secs(5);
 const FAILURE_TIME: Duration = Duration::from_millis(250);
 /// What an importer says when it is registered.
 pub(crate) const READY: &str = "ready";
-/// What it is asked, beside whom it is to call.
+/// The question that it is asked, beside the instances that it is told to call.
 pub(crate) const CALLS_ASKED: &str = "calls?";
 /// How its answer begins: an address, a generation, how many calls, and how long they took in nanoseconds.
 pub(crate) const CALLS: &str = "calls";
@@ -73,7 +73,7 @@ struct ImportersState {
     failures: BTreeMap<String, (Vec<ImportSource>, Instant)>,
 }
 
-/// Importers that there are, and those who wait for one.
+/// How many importers there are, and how many look-ups wait for one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ImporterCounts {
     pub(crate) ready: usize,
@@ -87,7 +87,7 @@ struct Importer {
     child: Child,
     stdin: ChildStdin,
     is_ready: bool,
-    /// Whom it was told to call.
+    /// The instances that it was told to call.
     sources: Vec<ImportSource>,
     /// How often it did, as it said last.
     calls: Vec<(ImportSource, InstanceCalls)>,
@@ -135,7 +135,7 @@ impl Importers {
         drop(self.0.changed.wait_timeout_while(state, ANSWER_TIME, is_open));
     }
 
-    /// How often an instance was called from here; `None` if nobody here calls it.
+    /// How often an instance was called from here; `None` if it is not called from here.
     pub(crate) fn calls(&self, instance: &Instance) -> Option<InstanceCalls> {
         let state = self.state();
         let importer = state.by_name.get(&instance.name)?;
@@ -231,7 +231,7 @@ impl Importers {
         }
     }
 
-    /// Follows a change of the directory, or of what is registered here.
+    /// Follows a change of the directory, or of the services registered here.
     pub(crate) fn update(&self, name: &str) {
         if !self.state().by_name.contains_key(name) {
             return;
@@ -245,7 +245,7 @@ impl Importers {
         if sources.is_empty() || (is_one && sources != importer.sources) {
             state.kill(name);
             drop(state);
-            // Who looks for it before the driver has told of the death finds the next.
+            // A look-up before the driver has told of the death finds the next.
             return self.0.manager.change_registry(|it| it.withdraw_import(name, pid));
         }
         if let Err(error) = importer.tell(sources) {
@@ -375,7 +375,7 @@ impl Importer {
         }
     }
 
-    /// Says whom to call from now on.
+    /// Tells it the instances to call from now on.
     fn tell(&mut self, sources: Vec<ImportSource>) -> io::Result<()> {
         if sources == self.sources {
             return Ok(());

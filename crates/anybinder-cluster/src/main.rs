@@ -1,6 +1,6 @@
 //! A service manager whose names are those of many machines, kept in etcd.
 //!
-//! `anybinder servicemanager --cluster` starts it. It is a program of its own, so that those who use one machine need
+//! `anybinder servicemanager --cluster` starts it. It is a program of its own, so that users of one machine need
 //! neither carry nor build what speaks to etcd. `names` joins what there is: the manager of a device
 //! (`service-manager`), the state machine of a member (`binder-cluster`) that `store` speaks to etcd for, the `gateway` that
 //! other machines call, and the `importers` that stand for their services here.
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
                     // Where that cannot be written, the exit code tells of it alone.
                     let _ = writeln!(std::io::stderr(), "anybinder-cluster: {failure}");
                 }
-                // Its manager goes on, and tries again when somebody asks.
+                // Its manager goes on, and tries again at the next look-up.
                 ClusterCommand::Import(_) => tracing::warn!("{failure}"),
             }
             ExitCode::FAILURE

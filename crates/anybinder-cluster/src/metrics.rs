@@ -21,7 +21,7 @@ const BOUNDS: [f64; 16] = [
     5.0, 10.0,
 ];
 
-/// What is asked for figures.
+/// The parts of the program whose figures are shown.
 pub(crate) struct MetricsSources {
     pub(crate) manager: ManagerServer,
     pub(crate) member: SharedMember,
@@ -36,7 +36,7 @@ pub(crate) fn listen(options: &ServeOptions) -> Result<Option<MetricsListener>, 
     let listener = MetricsListener::bind(address);
     let listener = listener.map_err(failed(format!("listening at {address}")))?;
     if address.port() == 0 {
-        // Where that cannot be written, who asks for figures finds the port by other means.
+        // If it cannot be written, the port is found by other means.
         let _ = writeln!(io::stderr(), "anybinder-cluster: figures are at {}", listener.url());
     }
     Ok(Some(listener))

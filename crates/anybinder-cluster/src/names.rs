@@ -22,7 +22,7 @@ use crate::store::{ClusterListener, SharedMember};
 
 /// The manager's own name, which each machine has.
 const MANAGER_NAME: &str = "manager";
-/// How often what is waited for is looked for again, if it could not be reached.
+/// How often an awaited service that could not be reached is looked for again.
 const RETRY_TIME: Duration = Duration::from_millis(500);
 
 /// The names of all machines, for this one's manager.
@@ -40,11 +40,11 @@ pub(crate) struct ClusterNames {
 #[derive(Debug, Clone)]
 pub(crate) struct Follower(Arc<Mutex<Sender<Followed>>>);
 
-/// What is to be followed.
+/// A change to be followed.
 enum Followed {
     /// The directory or the manager has another for this name.
     Changed(String),
-    /// Somebody waits for this name.
+    /// A callback waits for this name.
     Awaited(String),
 }
 

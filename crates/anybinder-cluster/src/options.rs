@@ -83,7 +83,7 @@ pub(crate) struct ServeOptions {
     pub(crate) dialect: DialectChoice,
 }
 
-/// What this machine shows to etcd, and whom it believes to be etcd.
+/// The certificate that this machine shows to etcd, and the issuers of etcd's.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StoreCredentialOptions {
     /// The certificates of issuers whose etcd is believed (PEM), for etcds://
@@ -107,7 +107,7 @@ pub(crate) struct StoreCredentialOptions {
     pub(crate) etcd_password_file: Option<PathBuf>,
 }
 
-/// What this machine shows to others, and whom it believes.
+/// The certificate that this machine shows to others, and the issuers that it believes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CredentialOptions {
     /// The certificate of this machine, with those between it and its issuer (PEM)

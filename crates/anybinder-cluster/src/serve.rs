@@ -88,8 +88,8 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     }
 }
 
-/// Has further connections be decided on by what is in the files now. Sessions that there are go on; importers read
-/// them when they are started.
+/// Reads the certificates again, for connections from then on. Open sessions go on; importers read the files when they
+/// are started.
 fn read_again(credentials: &CredentialOptions, gateway: &RpcServer) {
     let changed = credentials.load().and_then(|credentials| {
         gateway.set_tls_credentials(&credentials).map_err(failed("using the certificates"))

@@ -24,16 +24,16 @@ const REQUEST_TIME: Duration = Duration::from_secs(2);
 const CONNECT_TIME: Duration = Duration::from_secs(1);
 /// How many keys are listed at once.
 const PAGE: i64 = 1000;
-/// gRPC's number for what is not there: a lease that has ended.
+/// gRPC's number for a lease that has ended.
 const NOT_FOUND: i32 = 5;
 /// Its number for an answer that is longer than this program takes.
 const OUT_OF_RANGE: i32 = 11;
 /// The bytes of a key or a value that are looked at: more than any of ours has, so that longer ones are seen to be.
 const SEEN_BYTES: usize = 2048;
-/// Its numbers for what etcd says of a user whom it does not take: a wrong password, no right, no users at all, no token.
+/// Its numbers for a user that etcd refuses: a wrong password, no right, no users at all, no token.
 const REFUSALS: [i32; 4] = [3, 7, 9, 16];
 
-/// What is done with what the member has found out.
+/// The receiver of the member's findings.
 pub(crate) trait ClusterListener: Send {
     /// The lease is lost: what was given to other machines is to be taken back.
     fn stop_all(&self);
@@ -89,7 +89,7 @@ impl Store {
             .with_require_leader(true)
     }
 
-    /// Speaks to the store until the member has left and its lease is given back, or nobody listens.
+    /// Speaks to the store until the member has left and its lease is given back, or the receiver of events is gone.
     pub(crate) async fn run(
         member: SharedMember,
         store: &StoreAddress,
@@ -153,12 +153,12 @@ impl Store {
                     tracing::info!(name, generation, "this machine owns a name");
                 }
                 ClusterEffect::StopServing { name, generation } => {
-                    tracing::info!(name, generation, "this machine owns a name no more");
+                    tracing::info!(name, generation, "this machine does not own a name any more");
                     listener.stop_serving(&name, generation);
                 }
                 ClusterEffect::Directory(change) => listener.changed(&change),
                 ClusterEffect::Rejected { key, error } => {
-                    // Escaped, for anybody who may write there may have written anything.
+                    // Escaped, for others may have written anything there.
                     let key = String::from_utf8_lossy(&key);
                     tracing::warn!(?key, %error, "a key of the store is none of ours");
                 }
@@ -387,7 +387,7 @@ async fn list_all(client: &mut Client, prefix: &str) -> Result<(i64, Vec<StoredK
             .with_revision(revision)
             .with_sort(SortTarget::Key, SortOrder::Ascend);
         let page = match client.get(from.clone(), Some(options)).await {
-            // Somebody has written long values: fewer at once, so that they do not hide all others.
+            // There are long values: fewer at once, so that they do not hide all others.
             Err(error) if is_too_long(&error) && limit > 1 => {
                 limit /= 2;
                 continue;

@@ -75,7 +75,7 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// [`ClaimError`] for what is none of ours: there is nothing then.
+    /// [`ClaimError`] for a text that is not in our form: there is nothing then.
     pub(crate) fn apply(
         &mut self,
         change: StoreChange,

@@ -22,7 +22,7 @@ pub struct StoredKey {
     pub key: Vec<u8>,
     /// The value.
     pub value: Vec<u8>,
-    /// The revision at which the key was made: the generation of whoever made it.
+    /// The revision at which the key was made: the generation of its owner.
     pub created: i64,
     /// The lease that it ends with.
     pub lease: LeaseId,
@@ -65,7 +65,7 @@ pub enum ClusterEvent {
         /// Whether it is one of many.
         ownership: Ownership,
     },
-    /// It has it no more.
+    /// The service is gone.
     ServiceRemoved {
         /// Its name.
         name: String,
@@ -126,7 +126,7 @@ pub enum ClusterEvent {
     },
 }
 
-/// What is to be done, in order. A request is answered by an event, or not at all.
+/// Work for the executor, in order. A request is answered by an event, or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClusterEffect {
     /// Ask for a lease.
@@ -185,7 +185,7 @@ pub enum ClusterEffect {
         /// Its generation.
         generation: i64,
     },
-    /// Act as its owner no more.
+    /// Stop acting as its owner.
     StopServing {
         /// The name.
         name: String,
@@ -196,11 +196,11 @@ pub enum ClusterEffect {
     StopAll,
     /// An instance of a name is there, or is gone.
     Directory(DirectoryChange),
-    /// Somebody has written what is none of ours; it is as if there were nothing.
+    /// A key or value that is not in our form was written; it is taken for absent.
     Rejected {
         /// The key.
         key: Vec<u8>,
-        /// What is wrong.
+        /// The error.
         error: ClaimError,
     },
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 /// The end of a lease, by the clock of this machine, as the threads that serve see it.
 ///
-/// Who asks says what time it is: a process that was stopped and wakes finds the fence closed before anybody has told
+/// The caller says what time it is: a process that was stopped and wakes finds the fence closed before any message has told
 /// it so. The clock must go on while the machine sleeps (`CLOCK_BOOTTIME`).
 #[derive(Debug, Default)]
 pub struct Fence {
@@ -25,7 +25,7 @@ impl Fence {
         self.until_ns.store(nanoseconds(until), Ordering::Release);
     }
 
-    /// Lets it act no more.
+    /// Closes it.
     pub fn close(&self) {
         self.until_ns.store(0, Ordering::Release);
     }

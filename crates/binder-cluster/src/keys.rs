@@ -1,6 +1,6 @@
-//! What is written into the store: keys and values.
+//! The keys and values of the store.
 //!
-//! Whoever may write there may have written anything, so what is read is checked: bounded, of a version that is known,
+//! Others may have written anything there, so all that is read is checked: bounded, of a version that is known,
 //! and of an address that can be one.
 
 use alloc::borrow::ToOwned;

@@ -4,7 +4,7 @@
 //! store: a key for each, under the lease of its machine. [`ClusterMember`] is what one manager knows and wants of that
 //! store: which names are its own, which are whose, and until when it may act as their owner. It is a state machine
 //! without system calls, clock or network: [`ClusterEvent`]s and the time go in, [`ClusterEffect`]s come out, and an
-//! executor speaks to the store. `keys` are what is written there, which is a claim of others when it is read; [`Fence`]
+//! executor speaks to the store. `keys` are the texts that are written there, and are claims of others when they are read; [`Fence`]
 //! is what the threads that serve look at.
 
 #![no_std]

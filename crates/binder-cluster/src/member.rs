@@ -54,7 +54,7 @@ pub struct ClusterMember {
     revision: i64,
     last_request: u64,
     effects: VecDeque<ClusterEffect>,
-    /// Since when what is heard may be old; `None` while changes are told.
+    /// Since when the directory may be old; `None` while the store tells of changes.
     stale_since: Option<Duration>,
     /// How often a lease has ended before this machine wanted that.
     lost_leases: u64,
@@ -89,7 +89,7 @@ struct OwnService {
     withdrawal: Option<(i64, bool)>,
 }
 
-/// What is to be done with a service's key.
+/// The next step with a service's key.
 enum KeyStep {
     /// Make it.
     Claim(Ownership),
@@ -159,13 +159,13 @@ impl ClusterMember {
         &self.fence
     }
 
-    /// Who serves what, by all that has been heard.
+    /// The services of all machines, by all that the store has told.
     #[must_use]
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// Whether what is heard may be old: the store is out of reach.
+    /// Whether the directory may be old: the store is out of reach.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         !matches!(self.sync, SyncState::Watching { .. })
@@ -206,7 +206,7 @@ impl ClusterMember {
 
     /// Takes what has happened, at `now` by a clock that never goes back and goes on while the machine sleeps.
     pub fn handle(&mut self, now: Duration, event: ClusterEvent) {
-        // First of all: who wakes up late learns from the clock what it has missed.
+        // First of all: a process that wakes up late learns from the clock what it has missed.
         self.end_lease_by_clock(now);
         match event {
             ClusterEvent::Tick => {}
@@ -249,7 +249,7 @@ impl ClusterMember {
         RequestId(self.last_request)
     }
 
-    /// Does what is due.
+    /// Does the work that is due.
     fn go_on(&mut self, now: Duration) {
         self.fail_late_requests(now);
         self.go_on_with_lease(now);
@@ -367,7 +367,7 @@ impl ClusterMember {
     fn lose_lease(&mut self, now: Duration) {
         self.fence.close();
         self.lease = LeaseState::None { retry_at: now };
-        // What is under way was for keys of that lease.
+        // Requests under way were for keys of that lease.
         self.writes.clear();
         self.services.retain(|_, service| service.wanted.is_some());
         for (name, service) in &mut self.services {
@@ -424,7 +424,7 @@ impl ClusterMember {
         self.unsettled.insert(name.into());
     }
 
-    /// Acts as the owner of a name no more; its key may be there still.
+    /// Stops acting as the owner of a name; its key may be there still.
     fn give_up(&mut self, name: &str) {
         if let Some(service) = self.services.get_mut(name)
             && let ServicePhase::Owned { generation } = service.phase
@@ -483,7 +483,7 @@ impl ClusterMember {
             return;
         }
         self.retry_writes_at = None;
-        // Before the first list nobody knows which names are free; claims that fail cost as much as lists.
+        // Before the first list it is unknown which names are free; claims that fail cost as much as lists.
         if matches!(self.sync, SyncState::Unlisted { .. } | SyncState::Listing { .. })
             && self.revision == 0
         {
@@ -512,7 +512,7 @@ impl ClusterMember {
                     && ours == Some(generation) =>
             {
                 if is_done {
-                    // It is gone, but nobody has told so yet.
+                    // It is gone, but the watch has not told so yet.
                     return;
                 }
                 KeyStep::Withdraw(generation)
@@ -600,7 +600,7 @@ impl ClusterMember {
         self.watch();
     }
 
-    /// Gives up names whose key was gone before anybody told that it was there.
+    /// Gives up names whose key was gone before the watch told that it was there.
     fn give_up_unlisted(&mut self, revision: i64) {
         let is_unlisted = |name: &str, service: &OwnService| match service.phase {
             ServicePhase::Owned { generation } if generation <= revision => {
@@ -655,7 +655,7 @@ impl ClusterMember {
             && instance.generation == generation
             && revision > generation
         {
-            // Somebody has deleted our key.
+            // Our key was deleted by another.
             self.give_up(&instance.name);
         }
         self.settle(&instance.name);

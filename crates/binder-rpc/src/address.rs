@@ -30,7 +30,7 @@ impl SessionSide {
 /// The name of an object in a session; its owner made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
-    /// Who owns the object.
+    /// The side that owns the object.
     pub owner: SessionSide,
     /// Its number among the owner's.
     pub number: u32,

@@ -60,7 +60,7 @@ pub enum Ending {
     Oversized {
         /// What the header said.
         bytes: usize,
-        /// What is allowed.
+        /// The limit.
         limit: usize,
     },
     /// A body whose length does not fit its command.
@@ -105,7 +105,7 @@ pub enum Ending {
     #[error("{0} is unknown here")]
     UnknownAddress(Address),
     /// An answer that no call waits for.
-    #[error("an answer that nobody waits for")]
+    #[error("an answer without a call")]
     UnexpectedReply,
     /// A call on a connection, or at a time, where the peer may make none.
     #[error("a call where the peer may make none")]

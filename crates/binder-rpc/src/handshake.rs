@@ -31,7 +31,7 @@ pub enum FdMode {
     Unix,
     /// As Trusty does; never accepted here.
     Trusty,
-    /// Not themselves, but what is in them, from version 2 on: memory that nobody can change is copied, streams are
+    /// Not themselves, but what is in them, from version 2 on: memory that cannot change any more is copied, streams are
     /// relayed, and others are refused. Only this library knows it.
     Relayed,
 }
@@ -91,7 +91,7 @@ pub enum HandshakeError {
 pub struct Opening {
     /// The newest version that it speaks.
     pub offered: u32,
-    /// Who will make the calls, as the server sees it.
+    /// The side that will make the calls, as the server sees it.
     pub direction: CallDirection,
     /// How descriptors travel.
     pub fd_mode: FdMode,

@@ -11,7 +11,7 @@ use crate::special::{BINDER, DESCRIPTOR, STAND_IN};
 use crate::wire::{self, COMMAND_DEC_STRONG, COMMAND_REPLY, COMMAND_TRANSACT, WireHeader};
 use crate::{Address, Ending, ProtocolVersion};
 
-/// What is wrong with the objects that a message names. The stream is in step, so only this call fails,
+/// An error in the objects that a message names. The stream is in step, so only this call fails,
 /// with `BAD_VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadParcel {

@@ -36,14 +36,14 @@ pub enum RelayMessage {
 #[error("the other end of a relayed stream is out of step")]
 pub struct RelayOutOfStep;
 
-/// What is to be done with the file now that nothing more will be written.
+/// How the file ends now that nothing more will be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelayOutput {
     /// More may come.
     Open,
-    /// Whoever reads from the file is to find its end.
+    /// The file's reader is to find its end.
     Finished,
-    /// That is done, or nobody reads.
+    /// That is done, or the file has no reader.
     Closed,
 }
 
@@ -53,7 +53,7 @@ pub struct RelayEnd {
     /// Whether its file is read, and how much the other end has room for.
     is_reading: bool,
     room: usize,
-    /// What is to be written to its file.
+    /// The bytes to be written to its file.
     queue: VecDeque<u8>,
     output: RelayOutput,
     /// Whether the other end has said that nothing more comes.
@@ -112,7 +112,7 @@ impl RelayEnd {
                 if self.has_ended || waiting > RELAY_WINDOW_BYTES {
                     return Err(RelayOutOfStep);
                 }
-                // What nobody reads is dropped; the other end hears that soon.
+                // Bytes for a file without a reader are dropped; the other end is told soon.
                 if self.output == RelayOutput::Open {
                     self.taken += counted(bytes.len()) - bytes.len();
                     self.queue.extend(bytes);
@@ -142,7 +142,7 @@ impl RelayEnd {
         self.finish();
     }
 
-    /// What is to be written next.
+    /// The bytes to be written next.
     #[must_use]
     pub fn unwritten(&self) -> &[u8] {
         self.queue.as_slices().0
@@ -161,7 +161,7 @@ impl RelayEnd {
         is_due.then(|| RelayMessage::Taken(core::mem::take(&mut self.taken)))
     }
 
-    /// Takes note that nobody reads from the file any more; returns what the other end is to hear of it.
+    /// Takes note that the file has no reader any more; returns the message for the other end.
     pub fn break_output(&mut self) -> Option<RelayMessage> {
         let was_open = self.output == RelayOutput::Open;
         self.queue.clear();
@@ -175,13 +175,13 @@ impl RelayEnd {
         }
     }
 
-    /// What is to be done with the file.
+    /// How the file ends.
     #[must_use]
     pub fn output(&self) -> RelayOutput {
         self.output
     }
 
-    /// Takes note that whoever reads from the file finds its end.
+    /// Takes note that the file's reader finds its end.
     pub fn close_output(&mut self) {
         self.output = RelayOutput::Closed;
     }

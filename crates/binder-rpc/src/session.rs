@@ -20,7 +20,7 @@ pub enum SendRefusal {
     TooLarge {
         /// How long it would be.
         bytes: usize,
-        /// What is allowed.
+        /// The limit.
         limit: usize,
     },
     /// More objects than the session may hold.
@@ -228,7 +228,7 @@ impl<L: Clone, P, F> SessionObjects<L, P, F> {
         self.imports.hold(address.number, proxy);
     }
 
-    /// Takes down that a proxy that was [held](Self::hold) exists no more.
+    /// Notes that a proxy that was [held](Self::hold) is gone.
     pub fn let_go(&mut self, address: Address) -> Released<L> {
         let release = self.imports.let_go(address);
         self.judge(Released { release, object: None, is_last: false })

@@ -12,7 +12,7 @@ pub const GET_ROOT: u32 = 0;
 pub const GET_MAX_THREADS: u32 = 1;
 /// Asks for the id under which further connections join the session.
 pub const GET_SESSION_ID: u32 = 2;
-/// Asks what the other side knows beside Android's protocol. Whoever asks says by that that it knows all
+/// Asks what the other side knows beside Android's protocol. A side that asks says by that that it knows all
 /// of [`Extensions`]; Android's libbinder answers that it knows no such call.
 pub const GET_EXTENSIONS: u32 = u32::from_be_bytes(*b"anb1");
 

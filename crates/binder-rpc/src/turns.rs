@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::{Ending, SessionLimits};
 
-/// Who may start calls on a connection.
+/// The side that may start calls on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallDirection {
     /// This side calls, the peer answers.
@@ -39,7 +39,7 @@ impl Turns {
         Self { direction, stack: Vec::new() }
     }
 
-    /// Returns who may start calls.
+    /// Returns the side that may start calls.
     #[must_use]
     pub fn direction(&self) -> CallDirection {
         self.direction

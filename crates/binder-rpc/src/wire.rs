@@ -87,7 +87,7 @@ wire! {
 wire! {
     /// The name of an object in a session.
     WireAddress, 8 {
-        /// Who made it.
+        /// The side that made it.
         options: U32,
         /// Its number there.
         number: U32,

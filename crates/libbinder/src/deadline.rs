@@ -23,7 +23,7 @@ impl Drop for RestoreScope {
     }
 }
 
-/// Sets the deadline of the calls that this thread makes, until what is returned is dropped.
+/// Sets the deadline of the calls that this thread makes, until the returned guard is dropped.
 pub(crate) fn enter(deadline: Option<Instant>) -> RestoreScope {
     RestoreScope(SCOPE.try_with(|scope| scope.replace(deadline)).ok().flatten())
 }
@@ -47,7 +47,7 @@ pub(crate) fn after(timeout: Duration) -> Option<Instant> {
 /// `timeout` is over and they are not answered.
 ///
 /// It bounds all of them together. An inner scope can only be shorter. Calls that are awaited keep the deadline of the
-/// scope in which they were begun. A call that has timed out may run all the same: what is known of it is that no
+/// scope in which they were begun. A call that has timed out may run all the same: all that is known is that no
 /// answer came.
 ///
 /// ```

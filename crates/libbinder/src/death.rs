@@ -112,7 +112,7 @@ impl DeathLinks {
         tell_all(&self.end());
     }
 
-    /// Notes the death and returns who is to be told, the first time.
+    /// Notes the death and returns the recipients to tell, the first time.
     fn end(&self) -> Vec<Weak<DeathNotice>> {
         match std::mem::replace(&mut *self.state(), Links::Dead) {
             Links::Alive(links) => links,
@@ -137,7 +137,7 @@ pub(crate) fn die_elsewhere<'a>(dead: impl IntoIterator<Item = &'a DeathLinks>) 
     }
     let thread = thread::Builder::new().name("binder-deaths".to_owned());
     if let Err(error) = thread.spawn(move || tell_all(&links)) {
-        tracing::error!(%error, "nobody is told of a death");
+        tracing::error!(%error, "no recipient is told of a death");
     }
 }
 

@@ -107,7 +107,7 @@ impl SpIBinder {
     }
 
     /// The same object, by a reference whose calls fail with [`StatusCode::TIMED_OUT`] if they are not answered in
-    /// time. Interfaces that are made of it, and clones, have the timeout too; it is no part of what is sent. Calls of an
+    /// time. Interfaces that are made of it, and clones, have the timeout too; it is not sent. Calls of an
     /// object of this process run to their end.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {

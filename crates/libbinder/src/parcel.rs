@@ -44,7 +44,7 @@ pub struct BorrowedParcel<'a> {
     position: Cell<usize>,
     /// In the order of their offsets.
     objects: RefCell<Vec<ParcelObject>>,
-    /// How many parcelables contain what is being read.
+    /// How many parcelables contain the value that is being read.
     depth: Cell<u16>,
     is_sensitive: bool,
     /// Whether the names in it are the receiver's by now.
@@ -72,7 +72,7 @@ impl ReceivedBytes for Vec<u8> {
 }
 
 enum Bytes {
-    /// Those of `buffer` from `start` on; what is before is room for the head of a message.
+    /// Those of `buffer` from `start` on; before them is room for the head of a message.
     Own {
         buffer: Vec<u8>,
         start: usize,
@@ -182,7 +182,7 @@ impl Parcel {
     }
 }
 
-/// Moves what is in a buffer.
+/// Moves the contents of a buffer.
 #[cold]
 fn make_headroom(buffer: &mut Vec<u8>, bytes: usize) {
     buffer.splice(..0, iter::repeat_n(0, bytes));
@@ -395,7 +395,7 @@ impl BorrowedParcel<'_> {
     }
 }
 
-/// Overwrites what is in a buffer.
+/// Overwrites the contents of a buffer.
 #[cold]
 fn wipe(buffer: &mut [u8]) {
     buffer.fill(0);
@@ -435,9 +435,9 @@ mod tests {
 
     /// Names nothing.
     #[derive(Debug)]
-    struct Nobody;
+    struct NoObjects;
 
-    impl ObjectCodec for Nobody {
+    impl ObjectCodec for NoObjects {
         fn format(&self) -> WireFormat {
             WireFormat::Rpc(::parcel::rpc::Version::V2)
         }
@@ -456,14 +456,14 @@ mod tests {
         for head_bytes in [0, 3, 127, 128, 129, 255] {
             let head: Vec<u8> = (0..head_bytes).collect();
             let (front, back) = head.split_at(head.len() / 3);
-            let mut written = Parcel::for_codec(Arc::new(Nobody));
+            let mut written = Parcel::for_codec(Arc::new(NoObjects));
             written.write(&7_i32).unwrap();
             written.write(&8_i32).unwrap();
             let parcel = [7, 0, 0, 0, 8, 0, 0, 0];
             assert_eq!(written.bytes(), parcel);
             assert_eq!((written.get_data_size(), written.get_data_position()), (8, 8));
             let received =
-                Parcel::received(Arc::new(Nobody), Box::new(parcel.to_vec()), Vec::new());
+                Parcel::received(Arc::new(NoObjects), Box::new(parcel.to_vec()), Vec::new());
             for mut parcel_of_either in [written, received] {
                 parcel_of_either.enclose([front, back], &[1, 2, 3]);
                 let message = [&head[..], &parcel, &[1, 2, 3]].concat();
@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn the_room_for_a_head_is_no_part_of_a_parcel() {
-        let mut parcel = Parcel::for_codec(Arc::new(Nobody));
+        let mut parcel = Parcel::for_codec(Arc::new(NoObjects));
         parcel.write(&1_i32).unwrap();
         parcel.set_data_position(0).unwrap();
         parcel.write(&2_i64).unwrap();

@@ -1,4 +1,4 @@
-//! What is known of an object elsewhere, for transports to embed in their proxies.
+//! Facts of an object elsewhere, for transports to embed in their proxies.
 
 use std::sync::OnceLock;
 

@@ -18,7 +18,7 @@ type Find = dyn Fn() -> Result<SpIBinder, StatusCode> + Send + Sync;
 /// Only for root objects without state, which any of its kind can stand in for. No call is ever made twice: one that was
 /// under way when the object died fails with [`StatusCode::DEAD_OBJECT`], and so do the calls for which `find` has
 /// nothing. Objects that came from the dead one stay dead; links to its death tell of that death, and are made
-/// anew for the next. What is written into a parcel is the object of that moment.
+/// anew for the next. A parcel gets the object of that moment.
 ///
 /// `find` runs on the thread that calls, when it begins the next call, and is bounded by the
 /// [scope](crate::with_timeout) of that. An object of another interface than the first is not taken.

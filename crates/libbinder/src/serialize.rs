@@ -47,14 +47,14 @@ pub trait Deserialize: Sized {
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     fn deserialize(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode>;
 
     /// Reads a value in the place of this one.
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     fn deserialize_from(&mut self, parcel: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
         *self = Self::deserialize(parcel)?;
         Ok(())
@@ -80,7 +80,7 @@ pub trait DeserializeArray: Deserialize {
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     fn deserialize_array(parcel: &BorrowedParcel<'_>) -> Result<Option<Vec<Self>>, StatusCode> {
         // No value takes less than a word, so a length that is a lie ends here.
         let Some(length) = parcel.read_with(|reader| reader.length_of(4))? else {
@@ -125,7 +125,7 @@ pub trait DeserializeOption: Deserialize {
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     fn deserialize_option(parcel: &BorrowedParcel<'_>) -> Result<Option<Self>, StatusCode> {
         if parcel.read_with(|reader| reader.i32())? == NULL {
             return Ok(None);
@@ -137,7 +137,7 @@ pub trait DeserializeOption: Deserialize {
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     fn deserialize_option_from(
         this: &mut Option<Self>,
         parcel: &BorrowedParcel<'_>,
@@ -163,7 +163,7 @@ pub trait Parcelable {
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     fn read_from_parcel(&mut self, parcel: &BorrowedParcel<'_>) -> Result<(), StatusCode>;
 }
 
@@ -186,14 +186,14 @@ pub trait UnstructuredParcelable: Sized {
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     fn from_parcel(parcel: &BorrowedParcel<'_>) -> Result<Self, StatusCode>;
 
     /// Reads a value in the place of this one.
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     fn read_from_parcel(&mut self, parcel: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
         *self = Self::from_parcel(parcel)?;
         Ok(())

@@ -292,7 +292,7 @@ impl ServiceManager {
     }
 }
 
-/// Reads `android.os.Service`, a union: a service with what is known of it, or one who finds it.
+/// Reads `android.os.Service`, a union: a service with its facts, or an accessor that finds it.
 fn read_service(name: &str, reply: &Parcel) -> Result<Option<SpIBinder>, StatusCode> {
     const WITH_METADATA: i32 = 0;
     const ACCESSOR: i32 = 1;
@@ -435,11 +435,12 @@ pub fn try_check_service(name: &str) -> Result<Option<SpIBinder>, StatusCode> {
     match ask(|manager| manager.check(name)) {
         // The manager does not have it, or cannot be asked: then this process may have an accessor
         // of it.
-        nobody @ (Ok(None) | Err(StatusCode::NO_INIT)) => match AccessorProvider::accessor_of(name)
-        {
-            Some(accessor) => accessor.service().map(Some),
-            None => nobody,
-        },
+        nothing @ (Ok(None) | Err(StatusCode::NO_INIT)) => {
+            match AccessorProvider::accessor_of(name) {
+                Some(accessor) => accessor.service().map(Some),
+                None => nothing,
+            }
+        }
         answer => answer,
     }
 }

@@ -1,4 +1,4 @@
-//! Who may hold on to an object across updates of the system.
+//! Whether an object may be held across updates of the system.
 
 /// How stable an object's interface is.
 ///

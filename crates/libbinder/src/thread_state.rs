@@ -1,4 +1,4 @@
-//! Who calls.
+//! The caller of the call that a thread serves.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::deadline;
 use crate::trace_id::{self, TraceId};
 
-/// Who a call comes from, as its transport knows it.
+/// The caller, as its transport knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallerIdentity {
     /// The process, as numbered here; 0 if it has no number here.
@@ -48,12 +48,12 @@ pub fn with_caller<R>(caller: CallerIdentity, serve: impl FnOnce() -> R) -> R {
 }
 
 /// Whether this thread can serve calls still. In the destructors of a thread's own variables the
-/// place that says who calls may be gone.
+/// place with the caller may be gone.
 pub(crate) fn can_serve() -> bool {
     CALLER.try_with(|_| ()).is_ok()
 }
 
-/// What is wanted of the caller, if this thread is serving a call.
+/// A fact about the caller, if this thread is serving a call.
 fn of_caller<T>(wanted: impl FnOnce(&CallerIdentity) -> T) -> Option<T> {
     CALLER.try_with(|slot| slot.borrow().as_ref().map(wanted)).ok().flatten()
 }
@@ -98,14 +98,14 @@ impl ThreadState {
         deadline::earliest(deadline::of_scope(), of_caller(|caller| caller.deadline).flatten())
     }
 
-    /// How long the caller waits for the answer still, zero if it does no more; else as [`Self::deadline`].
+    /// How long the caller waits for the answer still, zero if it has stopped; else as [`Self::deadline`].
     #[must_use]
     pub fn remaining() -> Option<Duration> {
         Self::deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     /// The request to which the calls of this thread belong: that of the [scope](crate::with_trace_id), or of the call
-    /// that is served. `None` if nobody said it, as over a device and from other libraries.
+    /// that is served. `None` if the caller sent none, as over a device and from other libraries.
     #[must_use]
     pub fn trace_id() -> Option<TraceId> {
         trace_id::of_scope().or_else(|| of_caller(|caller| caller.trace_id).flatten())

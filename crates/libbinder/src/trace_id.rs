@@ -1,7 +1,7 @@
 //! By what people find one request again in the logs of several programs and machines.
 //!
-//! An id is said once, by [`with_trace_id`] or by whoever first passes a call on to another machine. It goes along with
-//! calls over RPC to whoever knows what it is, and with the calls that a service makes while it serves such a call.
+//! An id is said once, by [`with_trace_id`] or by the first process that passes a call on to another machine. It goes along
+//! with calls over RPC to peers that know of it, and with the calls that a service makes while it serves such a call.
 
 use std::cell::Cell;
 use std::fmt;
@@ -69,7 +69,7 @@ impl Drop for RestoreTraceId {
     }
 }
 
-/// Sets the id of the calls that this thread makes, until what is returned is dropped.
+/// Sets the id of the calls that this thread makes, until the returned guard is dropped.
 pub(crate) fn enter(id: Option<TraceId>) -> RestoreTraceId {
     RestoreTraceId(SCOPE.try_with(|scope| scope.replace(id)).ok().flatten())
 }

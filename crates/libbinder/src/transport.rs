@@ -171,7 +171,7 @@ pub trait RemoteObject: Any + fmt::Debug + Send + Sync {
     /// How parcels for this object are written.
     fn codec(&self) -> Arc<dyn ObjectCodec>;
 
-    /// What is known of the object: embed a [`ProxyFacts`].
+    /// The facts of the object: embed a [`ProxyFacts`].
     fn facts(&self) -> &ProxyFacts;
 
     /// Sends a call, waits for the reply and returns it; for a one-way call an empty parcel, once the

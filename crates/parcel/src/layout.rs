@@ -1,4 +1,4 @@
-//! What can be said of a parcel's bytes by who does not know its interface: whether its objects may be made longer or
+//! Facts about a parcel's bytes that do not need its interface: whether its objects may be made longer or
 //! shorter.
 //!
 //! An object takes 24 bytes in a parcel for the driver, and 12 or 8 in one for RPC. A parcel that is rewritten from one

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use crate::{ParcelError, Reader, Writer};
 
-/// The word before the descriptor in a call over the driver: who built the caller.
+/// The word before the descriptor in a call over the driver: the partition that the caller was built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u32)]
 pub enum BuilderWord {
@@ -27,7 +27,7 @@ const NO_WORK_SOURCE: i32 = -1;
 pub struct InterfaceToken {
     /// The interface's name.
     pub descriptor: String,
-    /// Who built the caller; over RPC this is not sent.
+    /// The partition that the caller was built for; over RPC this is not sent.
     pub header: Option<BuilderWord>,
 }
 

@@ -1,4 +1,4 @@
-//! Who may register, find and list services.
+//! The rules by which users may register, find and list services.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub enum AccessAction {
     Call,
 }
 
-/// Who may do what.
+/// The access rules of a manager.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccessPolicy {
     /// The user of this number, and root, may do everything; others nothing.
@@ -28,7 +28,7 @@ pub enum AccessPolicy {
     Rules(Vec<AccessRule>),
 }
 
-/// A line of a policy: it allows somebody something.
+/// A line of a policy: it allows a subject some actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRule {
     actions: Vec<AccessAction>,
@@ -36,7 +36,7 @@ pub struct AccessRule {
     names: Glob,
 }
 
-/// Whom a rule is about.
+/// The users or machines that a rule is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Subject {
     Everybody,
@@ -56,7 +56,7 @@ struct Glob(String);
 pub struct PolicyError {
     /// Its number, from 1 on.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub what: String,
 }
 

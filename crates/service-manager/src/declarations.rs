@@ -10,7 +10,7 @@ use crate::request::ServiceAddress;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Declarations(BTreeMap<String, Declaration>);
 
-/// What is said of a declared service.
+/// The facts of a declared service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Declaration {
     /// The APEX that brings updates of it.
@@ -63,7 +63,7 @@ impl fmt::Display for Balancing {
 pub struct DeclarationError {
     /// Its number, from 1 on.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub what: String,
 }
 
@@ -88,7 +88,7 @@ impl Declarations {
         Ok(Self(declared))
     }
 
-    /// What is said of the service of that name, if it is declared.
+    /// The facts of the service of that name, if it is declared.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Declaration> {
         self.0.get(name)

@@ -24,7 +24,7 @@ pub enum DialectChoice {
     Only(Dialect),
 }
 
-/// What is known of the dialects of callers.
+/// The dialects of callers, as far as they are known.
 #[derive(Debug)]
 pub(crate) struct Dialects {
     choice: DialectChoice,

@@ -5,7 +5,7 @@ use binder_http::MetricFamilies;
 
 use crate::request::{Denial, FoundService, ManagerAnswer, ManagerRequest};
 
-/// What is asked, as the figures tell it apart.
+/// Kinds of requests, as the figures tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestGroup {
     Find,
@@ -83,7 +83,7 @@ pub(crate) struct RegistryCounts {
     pub(crate) listeners: usize,
     pub(crate) client_listeners: usize,
     pub(crate) declarations: usize,
-    /// How often who may not find a service was told that there is none.
+    /// How often a caller who may not find a service was told that there is none.
     pub(crate) hidden_finds: u64,
 }
 

@@ -1,6 +1,6 @@
-//! Android's service manager: who serves what under which name, on one binder device.
+//! Android's service manager: the services of one binder device by their names.
 //!
-//! A transaction comes to [`ManagerServer`], which owns context 0 of a device; `manager` finds out what is asked, by
+//! A transaction comes to [`ManagerServer`], which owns context 0 of a device; `manager` makes a request of it, by
 //! `dialects` (whose release of the interface the caller speaks) and `wire` (parcels to requests and back). The
 //! [`ServiceRegistry`] decides: it is a state machine without system calls, which takes requests, notices of deaths and
 //! the passing of time, and leaves effects behind - callbacks to be told, objects to be forgotten. [`AccessPolicy`] and

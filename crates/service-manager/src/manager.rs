@@ -25,14 +25,14 @@ use crate::{AccessPolicy, Declarations, DialectChoice};
 
 /// The interface.
 pub(crate) const DESCRIPTOR: &str = "android.os.IServiceManager";
-/// The interface of who is told of registrations.
+/// The interface of callbacks for registrations.
 const SERVICE_CALLBACK: &str = "android.os.IServiceCallback";
-/// The interface of who is told of clients.
+/// The interface of callbacks for clients.
 const CLIENT_CALLBACK: &str = "android.os.IClientCallback";
 /// The only method of both.
 const TELL: TransactionCode = FIRST_CALL_TRANSACTION;
 
-/// Asks the driver who holds an object.
+/// Asks the driver how many processes hold an object.
 pub trait ClientCounter: Send {
     /// How many processes hold it, the manager's included; `None` if that is not known.
     fn strong_count(&self, object: &SpIBinder) -> Option<u32>;
@@ -133,7 +133,7 @@ impl Manager {
         &mut self.registry
     }
 
-    /// Serves a transaction whose parcel stands before the interface token, and tells whom it concerns.
+    /// Serves a transaction whose parcel stands before the interface token, and calls the callbacks that it concerns.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl Manager {
         }
     }
 
-    /// Does what is asked by a caller in this process.
+    /// Handles a request of a caller in this process.
     ///
     /// # Errors
     ///
@@ -195,11 +195,13 @@ impl Manager {
         self.settle();
     }
 
-    /// Tells services whether they have clients. To be called every few seconds while
+    /// Tells some services, of names behind `after`, whether they have clients, and returns the last of the names if
+    /// there may be more. To be called for all every few seconds while
     /// [`has_client_listeners`](Self::has_client_listeners).
-    pub fn count_clients(&mut self) {
-        self.registry.count_clients(&mut self.objects);
+    pub fn count_clients(&mut self, after: Option<&str>) -> Option<String> {
+        let last = self.registry.count_clients(after, &mut self.objects);
         self.settle();
+        last
     }
 
     /// Whether a service wants to know whether it has clients.
@@ -305,7 +307,7 @@ impl Manager {
         } else {
             None
         };
-        // What is no call of any is one of the newest, and is told what is wrong with it.
+        // A call of no dialect is taken for one of the newest, and fails as such.
         found.or_else(|| possible.first().copied()).ok_or(StatusCode::UNKNOWN_TRANSACTION)
     }
 

@@ -1,6 +1,7 @@
-//! The services of a device, who waits for them, and who is told of their clients.
+//! The services of a device, the callbacks that wait for them, and those that are told of their clients.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 
 use binder::ExceptionCode;
 use binder::service_manager::ServiceDebugInfo;
@@ -18,6 +19,10 @@ const FLAG_IS_LAZY_SERVICE: i32 = 1 << 30;
 const NAME_MAX_BYTES: usize = 127;
 /// How many services and listeners one user may have.
 const ENTRIES_PER_USER: u32 = 8192;
+/// How many of these may listen for one name: each is called whenever that is registered.
+const LISTENERS_PER_NAME: usize = 1024;
+/// Of how many names clients are counted at once: the driver is asked about each.
+const NAMES_PER_COUNT: usize = 256;
 
 /// What the registry asks about objects during a call.
 pub trait ObjectTable {
@@ -32,7 +37,7 @@ pub trait ObjectTable {
     fn is_vintf_stable(&self, object: ObjectId) -> bool;
 }
 
-/// What is to be done after a call, in order.
+/// Work for the caller of the registry after a call, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RegistryEffect {
     /// Tell a callback that a service is registered.
@@ -62,7 +67,7 @@ pub enum RegistryEffect {
         /// Whether it is registered.
         is_there: bool,
     },
-    /// Somebody waits for a service that is not registered.
+    /// A callback waits for a service that is not registered.
     Awaited {
         /// Its name.
         name: String,
@@ -90,7 +95,7 @@ impl Occasion {
     }
 }
 
-/// Who serves what.
+/// The names of a device, and what is registered by them.
 #[derive(Debug)]
 pub struct ServiceRegistry {
     policy: AccessPolicy,
@@ -98,14 +103,14 @@ pub struct ServiceRegistry {
     services: BTreeMap<String, Service>,
     listeners: BTreeMap<String, Vec<Listener>>,
     client_listeners: BTreeMap<String, Vec<Listener>>,
-    /// How often the registry refers to each object.
-    references: BTreeMap<ObjectId, usize>,
+    /// How often the registry refers to each object by each name, so that a death concerns these names alone.
+    references: BTreeMap<ObjectId, BTreeMap<String, u32>>,
     /// How many services and listeners each user has.
     entries: BTreeMap<u32, u32>,
     /// Processes that stand for services of other machines: what these may have here was decided before they began.
     importers: BTreeSet<i32>,
     effects: VecDeque<RegistryEffect>,
-    /// How often who may not find a service was told that there is none.
+    /// How often a caller who may not find a service was told that there is none.
     hidden_finds: u64,
 }
 
@@ -116,7 +121,7 @@ struct Service {
     owner: CallingContext,
     /// Whether its listeners were told last that it has clients.
     has_clients: bool,
-    /// Somebody is about to get it, and counts as a client until that is counted.
+    /// A caller is about to get it, and counts as a client until clients are counted.
     is_awaited: bool,
     /// It stands for a service of another machine.
     is_import: bool,
@@ -146,7 +151,7 @@ impl ServiceRegistry {
         }
     }
 
-    /// Takes what a process registers for a service of another machine, from now on; or no more.
+    /// Says whether services that a process registers from now on are those of other machines.
     pub fn set_importer(&mut self, pid: i32, is_one: bool) {
         if is_one {
             self.importers.insert(pid);
@@ -161,7 +166,7 @@ impl ServiceRegistry {
         &self.policy
     }
 
-    /// What is said of services, running or not.
+    /// The declared services, running or not.
     #[must_use]
     pub fn declarations(&self) -> &Declarations {
         &self.declarations
@@ -180,7 +185,7 @@ impl ServiceRegistry {
         declared.and_then(|it| it.accessor.clone())
     }
 
-    /// Whether somebody waits for a service of that name, and none is registered.
+    /// Whether a callback waits for a service of that name, and none is registered.
     #[must_use]
     pub fn is_awaited(&self, name: &str) -> bool {
         self.listeners.contains_key(name) && !self.services.contains_key(name)
@@ -206,7 +211,7 @@ impl ServiceRegistry {
         is_import || self.policy.permits(caller, action, name)
     }
 
-    /// Does what is asked.
+    /// Handles a request.
     ///
     /// # Errors
     ///
@@ -268,26 +273,38 @@ impl ServiceRegistry {
 
     /// Forgets an object whose process has ended, in all its roles.
     pub fn object_died(&mut self, object: ObjectId) {
-        let names = self.services.iter().filter(|(_, service)| service.object == object);
-        let names: Vec<_> = names.map(|(name, _)| name.clone()).collect();
-        for name in names {
-            tracing::info!(name, "a service has died");
-            self.remove_service(&name);
+        let names = self.references.get(&object).into_iter().flat_map(BTreeMap::keys);
+        let names: Vec<_> = names.cloned().collect();
+        for name in &names {
+            if self.services.get(name).is_some_and(|service| service.object == object) {
+                tracing::info!(name, "a service has died");
+                self.remove_service(name);
+            }
         }
-        let mut gone = remove_callback(&mut self.listeners, |_| true, object);
-        gone.append(&mut remove_callback(&mut self.client_listeners, |_| true, object));
-        self.refund(&gone);
-    }
-
-    /// Tells those who want to know which services have clients, as it is now. To be called every few seconds.
-    pub fn count_clients(&mut self, objects: &mut impl ObjectTable) {
-        let names: Vec<_> = self.client_listeners.keys().cloned().collect();
-        for name in names {
-            self.settle_clients(&name, Occasion::Interval, objects);
+        for name in &names {
+            let mut gone = remove_callback(&mut self.listeners, name, object);
+            gone.append(&mut remove_callback(&mut self.client_listeners, name, object));
+            self.refund(name, &gone);
         }
     }
 
-    /// Whether somebody wants to know whether a service has clients.
+    /// Tells client callbacks of some services, of names behind `after`, whether these have clients now; returns the last
+    /// of the names, if there may be more. To be called for all every few seconds.
+    pub fn count_clients(
+        &mut self,
+        after: Option<&str>,
+        objects: &mut impl ObjectTable,
+    ) -> Option<String> {
+        let behind = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+        let names = self.client_listeners.range::<str, _>(behind).map(|(name, _)| name.clone());
+        let names: Vec<_> = names.take(NAMES_PER_COUNT).collect();
+        for name in &names {
+            self.settle_clients(name, Occasion::Interval, objects);
+        }
+        (names.len() == NAMES_PER_COUNT).then(|| names.last().cloned()).flatten()
+    }
+
+    /// Whether there is a client callback.
     #[must_use]
     pub fn has_client_listeners(&self) -> bool {
         !self.client_listeners.is_empty()
@@ -363,7 +380,7 @@ impl ServiceRegistry {
         }
     }
 
-    /// Who may not find a service is told what others are told of none.
+    /// A caller who may not find a service gets the answer for a name that is not registered.
     fn find_registered(
         &mut self,
         caller: &CallingContext,
@@ -404,7 +421,7 @@ impl ServiceRegistry {
         if !is_own {
             self.require_room(caller)?;
         }
-        self.refer(object, objects)?;
+        self.refer(object, &name, objects)?;
         let has_clients = before_has_clients(self.services.get(&name));
         if let Some(before) = self.services.get(&name).map(|before| before.owner.clone()) {
             tracing::info!(name, before = before.pid, by = caller.pid, "a service is replaced");
@@ -445,7 +462,8 @@ impl ServiceRegistry {
         self.require(caller, AccessAction::Find, &name)?;
         require_valid(&name)?;
         self.require_room(caller)?;
-        self.refer(callback, objects)?;
+        require_room_in(&self.listeners, caller, &name)?;
+        self.refer(callback, &name, objects)?;
         self.charge(caller.uid);
         if let Some(service) = self.services.get(&name) {
             let (name, service) = (name.clone(), service.object);
@@ -464,11 +482,11 @@ impl ServiceRegistry {
         callback: ObjectId,
     ) -> Result<(), Denial> {
         self.require(caller, AccessAction::Find, name)?;
-        let gone = remove_callback(&mut self.listeners, |of| of == name, callback);
+        let gone = remove_callback(&mut self.listeners, name, callback);
         if gone.is_empty() {
             return Err(illegal_state("Nothing to unregister."));
         }
-        self.refund(&gone);
+        self.refund(name, &gone);
         Ok(())
     }
 
@@ -490,7 +508,8 @@ impl ServiceRegistry {
         }
         let has_clients = service.has_clients;
         self.require_room(caller)?;
-        self.refer(callback, objects)?;
+        require_room_in(&self.client_listeners, caller, &name)?;
+        self.refer(callback, &name, objects)?;
         self.charge(caller.uid);
         if has_clients {
             let told = RegistryEffect::Clients { callback, service: object, has_clients };
@@ -555,10 +574,10 @@ impl ServiceRegistry {
         Ok(ManagerAnswer::Names(found))
     }
 
-    /// Counts somebody who is about to get a service as a client of it.
+    /// Counts a caller who is about to get a service as a client of it.
     fn await_client(&mut self, name: &str, objects: &mut impl ObjectTable) {
         self.set_awaited(name);
-        // Listeners are to hear of it now; what is awaited is so still until clients are counted the next time.
+        // Listeners are told now; the mark stays until clients are counted the next time.
         self.settle_clients(name, Occasion::Call, objects);
         self.set_awaited(name);
     }
@@ -569,8 +588,8 @@ impl ServiceRegistry {
         }
     }
 
-    /// Counts a service's clients, tells what is new, and says whether it has any. One of which nobody wants to know
-    /// counts as having some.
+    /// Counts a service's clients, tells what is new, and says whether it has any. One without a client
+    /// callback counts as having some.
     fn settle_clients(
         &mut self,
         name: &str,
@@ -585,7 +604,7 @@ impl ServiceRegistry {
         let is_held = count > occasion.known_references();
         let is_awaited = std::mem::take(&mut service.is_awaited);
         let is_used = is_held || is_awaited;
-        // Who was awaited has had no whole interval yet to take hold of the service.
+        // An awaited client has had no whole interval yet to take hold of the service.
         if is_used != service.has_clients && (is_used || occasion == Occasion::Interval) {
             self.tell_clients(name, is_used);
         }
@@ -604,15 +623,15 @@ impl ServiceRegistry {
 
     fn remove_service(&mut self, name: &str) {
         if let Some(service) = self.services.remove(name) {
-            let name = name.to_owned();
+            let owned = || name.to_owned();
             if !service.is_import {
-                let (name, is_there) = (name.clone(), false);
+                let (name, is_there) = (owned(), false);
                 self.effects.push_back(RegistryEffect::LocalChanged { name, is_there });
             }
-            if self.listeners.contains_key(&name) {
-                self.effects.push_back(RegistryEffect::Awaited { name });
+            if self.listeners.contains_key(name) {
+                self.effects.push_back(RegistryEffect::Awaited { name: owned() });
             }
-            self.refund(&[Listener { callback: service.object, uid: service.owner.uid }]);
+            self.refund(name, &[Listener { callback: service.object, uid: service.owner.uid }]);
         }
     }
 
@@ -634,12 +653,17 @@ impl ServiceRegistry {
         has_room.then_some(()).ok_or(illegal_state("Too many services and listeners of this user."))
     }
 
-    /// Keeps an object, whose death is told from now on.
-    fn refer(&mut self, object: ObjectId, objects: &mut impl ObjectTable) -> Result<(), Denial> {
+    /// Keeps an object, whose death is told from now on, for an entry of a name.
+    fn refer(
+        &mut self,
+        object: ObjectId,
+        name: &str,
+        objects: &mut impl ObjectTable,
+    ) -> Result<(), Denial> {
         if !self.references.contains_key(&object) && !objects.link_to_death(object) {
             return Err(illegal_state("Couldn't linkToDeath."));
         }
-        *self.references.entry(object).or_default() += 1;
+        *self.references.entry(object).or_default().entry(name.to_owned()).or_default() += 1;
         Ok(())
     }
 
@@ -647,8 +671,8 @@ impl ServiceRegistry {
         *self.entries.entry(uid).or_default() += 1;
     }
 
-    /// Takes back what entries that are gone have cost: a place of their user's, and a reference.
-    fn refund(&mut self, gone: &[Listener]) {
+    /// Takes back the cost of entries of a name that are gone: a place of their user's, and a reference.
+    fn refund(&mut self, name: &str, gone: &[Listener]) {
         for Listener { callback: object, uid } in gone {
             if let Some(count) = self.entries.get_mut(uid) {
                 *count -= 1;
@@ -656,12 +680,16 @@ impl ServiceRegistry {
                     self.entries.remove(uid);
                 }
             }
-            if let Some(count) = self.references.get_mut(object) {
+            let Some(names) = self.references.get_mut(object) else { continue };
+            if let Some(count) = names.get_mut(name) {
                 *count -= 1;
                 if *count == 0 {
-                    self.references.remove(object);
-                    self.effects.push_back(RegistryEffect::Forget(*object));
+                    names.remove(name);
                 }
+            }
+            if names.is_empty() {
+                self.references.remove(object);
+                self.effects.push_back(RegistryEffect::Forget(*object));
             }
         }
     }
@@ -673,20 +701,29 @@ fn before_has_clients(before: Option<&Service>) -> bool {
     before.is_some_and(|before| before.has_clients)
 }
 
-/// Takes a callback out of the lists of these names, and returns what was taken.
+/// Takes a callback out of the list of a name, and returns what was taken.
 fn remove_callback(
     lists: &mut BTreeMap<String, Vec<Listener>>,
-    is_meant: impl Fn(&str) -> bool,
+    name: &str,
     callback: ObjectId,
 ) -> Vec<Listener> {
-    let mut gone = Vec::new();
-    lists.retain(|name, list| {
-        if is_meant(name) {
-            gone.extend(list.extract_if(.., |listener| listener.callback == callback));
-        }
-        !list.is_empty()
-    });
+    let Some(list) = lists.get_mut(name) else { return Vec::new() };
+    let gone = list.extract_if(.., |listener| listener.callback == callback).collect();
+    if list.is_empty() {
+        lists.remove(name);
+    }
     gone
+}
+
+/// Refuses a listener of a user who has many for the name.
+fn require_room_in(
+    lists: &BTreeMap<String, Vec<Listener>>,
+    caller: &CallingContext,
+    name: &str,
+) -> Result<(), Denial> {
+    let own = lists.get(name).into_iter().flatten().filter(|it| it.uid == caller.uid);
+    let has_room = own.count() < LISTENERS_PER_NAME;
+    has_room.then_some(()).ok_or(illegal_state("Too many listeners of this user for the name."))
 }
 
 fn require_valid(name: &str) -> Result<(), Denial> {

@@ -15,14 +15,14 @@ pub trait RemoteNames: Send + Sync {
     /// A service of this machine was registered, or is gone.
     fn local_changed(&self, name: &str, is_there: bool);
 
-    /// Somebody waits for a service that is not registered.
+    /// A caller waits for a service that is not registered.
     fn awaited(&self, name: &str);
 
     /// Has a service that is not registered be brought from another machine, and waits until it is registered here;
     /// false if there is none.
     fn bring(&self, name: &str) -> bool;
 
-    /// What is known of names behind this one, and at it those behind the instance that was told last.
+    /// The instances known behind this one, in the order of names, and within a name of addresses.
     fn instances(&self, after: Option<&ServiceInstance>) -> Vec<ServiceInstance>;
 }
 

@@ -7,7 +7,7 @@ use binder::service_manager::ServiceDebugInfo;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u64);
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallingContext {
     /// The process; 0 if it has no number here.
@@ -97,7 +97,7 @@ pub enum ManagerRequest<O> {
         /// The service.
         service: O,
     },
-    /// All names, and who registered them.
+    /// All names, and the processes that registered them.
     DebugInfo,
 }
 
@@ -151,7 +151,7 @@ pub struct ServiceAddress {
 pub struct Denial {
     /// Which exception it is.
     pub exception: ExceptionCode,
-    /// What is wrong.
+    /// The error.
     pub words: &'static str,
 }
 

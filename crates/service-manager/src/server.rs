@@ -35,7 +35,7 @@ const DUMP_PRIORITY_DEFAULT: i32 = 1 << 3;
 /// How a service manager is to be.
 #[derive(Debug, Clone)]
 pub struct ManagerOptions {
-    /// Who may do what.
+    /// The access rules.
     pub policy: AccessPolicy,
     /// Which services there are said to be.
     pub declarations: Declarations,
@@ -128,7 +128,7 @@ impl ManagerServer {
         self.shared.with_manager(|manager| manager.set_remote_names(remote));
     }
 
-    /// Looks at what is registered, and by which rules.
+    /// Looks at the registry.
     pub fn with_registry<R>(&self, look: impl FnOnce(&ServiceRegistry) -> R) -> R {
         self.shared.with_manager(|manager| look(manager.registry()))
     }
@@ -158,7 +158,7 @@ impl ManagerServer {
     }
 }
 
-/// Who calls, by the word of the driver.
+/// The caller, by the word of the driver.
 fn calling_context() -> CallingContext {
     let label =
         ThreadState::with_calling_sid(|sid| sid.map(|it| it.to_string_lossy().into_owned()));
@@ -194,8 +194,8 @@ impl ManagerObject {
 
 /// What the threads of a manager share.
 ///
-/// A death may be told on a thread that is in the manager already, so it is noted, and whoever is in the manager sees to
-/// it before leaving.
+/// A death may be told on a thread that is in the manager already, so it is noted, and the thread that is in the
+/// manager handles it before leaving.
 struct ManagerShared {
     manager: Mutex<Manager>,
     deaths: Mutex<Vec<ObjectId>>,
@@ -257,7 +257,14 @@ impl ManagerShared {
             let waited = self.counting_changed.wait_while(is_counting, |counts| !*counts);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
             thread::sleep(COUNTING_INTERVAL);
-            self.with_manager(Manager::count_clients);
+            let mut last = None;
+            loop {
+                // Callers have their turn in between.
+                last = self.with_manager(|manager| manager.count_clients(last.as_deref()));
+                if last.is_none() {
+                    break;
+                }
+            }
         }
     }
 }

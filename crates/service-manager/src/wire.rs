@@ -192,7 +192,7 @@ pub(crate) mod by_hand {
         }
     }
 
-    /// Writes the answer to a call; what is refused is answered with a status.
+    /// Writes the answer to a call; a denial is answered with a status.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ impl BorrowedParcel<'_> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     pub fn read<D: Deserialize>(&self) -> Result<D, StatusCode> {
         D::deserialize(self)
     }
@@ -33,7 +33,7 @@ impl BorrowedParcel<'_> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     pub fn read_onto<D: Deserialize>(&self, value: &mut D) -> Result<(), StatusCode> {
         value.deserialize_from(self)
     }
@@ -191,7 +191,7 @@ impl ReadableSubParcel<'_, '_> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes; [`StatusCode::NOT_ENOUGH_DATA`] at the part's end.
+    /// The error in the bytes; [`StatusCode::NOT_ENOUGH_DATA`] at the part's end.
     pub fn read<D: Deserialize>(&self) -> Result<D, StatusCode> {
         if !self.has_more_data() {
             return Err(StatusCode::NOT_ENOUGH_DATA);

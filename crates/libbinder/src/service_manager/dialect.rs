@@ -58,7 +58,7 @@ pub enum Method {
     RegisterClientCallback,
     /// Takes a service of the caller's own out, unless it has clients.
     TryUnregisterService,
-    /// Lists who has registered what.
+    /// Lists the services with their processes.
     GetServiceDebugInfo,
 }
 

@@ -1,6 +1,6 @@
 //! What this process has registered at the service manager of a device, and how it comes back when the manager does.
 //!
-//! The driver tells of the manager's end, if a thread of this process takes calls. Of another manager nobody tells: a
+//! The driver tells of the manager's end, if a thread of this process takes calls. The driver does not tell of the next manager: a
 //! thread of its own looks for one, and ends when all is registered there.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ pub(super) struct Registration {
     pub(super) name: String,
     pub(super) service: SpIBinder,
     pub(super) flags: i32,
-    /// Who is told whether it has clients, if it is lazy.
+    /// The callback that is told whether it has clients, if it is lazy.
     pub(super) client_callback: Option<Binder<ClientCallback>>,
 }
 
@@ -49,7 +49,7 @@ impl Registrations {
         list.push(registration);
     }
 
-    /// Notes who is told whether a service has clients.
+    /// Notes the callback that is told whether a service has clients.
     pub(super) fn keep_client_callback(&self, name: &str, callback: &Binder<ClientCallback>) {
         if let Some(kept) = self.list().iter_mut().find(|kept| kept.name == name) {
             kept.client_callback = Some(callback.clone());

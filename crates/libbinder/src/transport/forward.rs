@@ -2,10 +2,10 @@
 //!
 //! A proxy belongs to its transport and means nothing to another. Written into a parcel of another it is exported as an
 //! object of this process, which makes every call of it a call of the proxy: a forwarding object. One stands for
-//! one proxy, to whomever it is given, and lives as long as somebody has it. When it comes back to this process it is the
+//! one proxy, however often it is given away, and lives as long as a process has it. When it comes back to this process it is the
 //! proxy again.
 //!
-//! Nobody here knows the interfaces. A parcel is [rewritten](rewrite) by the list of its objects, so both transports must
+//! The interfaces are not known here. A parcel is [rewritten](rewrite) by the list of its objects, so both transports must
 //! have one: the driver, and RPC from version 2 on.
 
 use std::any::Any;

@@ -92,7 +92,7 @@ fn transact(
     }
 }
 
-/// Serves `_CMD` for an object that takes no commands, as Android's does: whoever gave the command hears that its
+/// Serves `_CMD` for an object that takes no commands, as Android's does: the sender of the command hears that its
 /// result is [`StatusCode::INVALID_OPERATION`].
 fn refuse_command(data: &BorrowedParcel<'_>) -> Result<(), StatusCode> {
     data.set_data_position(0)?;

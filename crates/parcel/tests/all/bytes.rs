@@ -60,6 +60,32 @@ fn text_of_any_length_is_its_units_and_zeros() {
 }
 
 #[test]
+fn long_text_is_the_same_with_and_without_other_letters_than_ascii() {
+    let ascii: String = ('0'..='z').cycle().take(700).collect();
+    for len in [119, 127, 128, 129, 255, 256, 257, 400, 700] {
+        let mut texts = vec![ascii[..len].to_owned()];
+        for at in [0, 1, 120, 127, 128, 130, len - 1] {
+            let split = at.min(len);
+            texts.push([&ascii[..split], "\u{e4}", &ascii[split..len]].concat());
+            texts.push([&ascii[..split], "\u{1f600}", &ascii[split..len]].concat());
+        }
+        for text in texts {
+            let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let bytes = written(|writer| writer.string16(&text).unwrap());
+            assert_eq!(bytes[..4], (units.len() as u32 / 2).to_le_bytes());
+            assert_eq!(bytes[4..][..units.len()], units, "{text}");
+            assert!(bytes[4 + units.len()..].iter().all(|byte| *byte == 0), "{text}");
+            assert_eq!(bytes.len(), 4 + (units.len() + 2).next_multiple_of(4));
+            assert_eq!(Reader::new(&bytes).string16().unwrap().as_ref(), Some(&text));
+            // Over what is there, and behind it.
+            let mut over = vec![0xff; 200];
+            Writer::at(&mut over, 100).string16(&text).unwrap();
+            assert_eq!(over[100..][..bytes.len()], bytes, "{text}");
+        }
+    }
+}
+
+#[test]
 fn text_that_is_none_is_refused() {
     let half = hex("01000000 3dd8 0000");
     assert_eq!(Reader::new(&half).string16(), Err(ParcelError::BadText { at: 0 }));

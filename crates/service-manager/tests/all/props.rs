@@ -110,7 +110,7 @@ proptest! {
                 }
                 Step::Count => {
                     model.count(&world);
-                    registry.count_clients(&mut world);
+                    registry.count_clients(None, &mut world);
                 }
             }
             let told = told(&mut registry, &mut local);

@@ -174,6 +174,43 @@ fn one_user_may_not_fill_the_memory() {
 }
 
 #[test]
+fn one_user_may_not_have_very_many_called_by_one_registration() {
+    let mut rig = Rig::new("allow * *");
+    let listen = |rig: &mut Rig, object| {
+        rig.ask(ManagerRequest::Listen { name: "x".into(), callback: ObjectId(object) })
+    };
+    (1..=1024).for_each(|object| assert_eq!(listen(&mut rig, object), Ok(ManagerAnswer::Done)));
+    assert_eq!(listen(&mut rig, 1025), Err(ExceptionCode::ILLEGAL_STATE));
+    rig.caller.uid = 1;
+    assert_eq!(listen(&mut rig, 1025), Ok(ManagerAnswer::Done), "another user has room");
+    rig.caller.uid = 1000;
+    rig.registry.object_died(ObjectId(7));
+    assert_eq!(listen(&mut rig, 1026), Ok(ManagerAnswer::Done));
+}
+
+#[test]
+fn clients_of_many_services_are_counted_a_part_at_a_time() {
+    let mut rig = Rig::new("allow * *");
+    for number in 0..600 {
+        let (service, callback) = (ObjectId(number), ObjectId(1000 + number));
+        let name = format!("x{number}");
+        rig.add(&name, number).unwrap();
+        rig.ask(ManagerRequest::ListenForClients { name, service, callback }).unwrap();
+        rig.world.clients.insert(service, 1);
+    }
+    rig.effects();
+    let (mut told, mut last) = (Vec::new(), None);
+    loop {
+        last = rig.registry.count_clients(last.as_deref(), &mut rig.world);
+        told.push(rig.effects().len());
+        if last.is_none() {
+            break;
+        }
+    }
+    assert_eq!(told, [256, 256, 88]);
+}
+
+#[test]
 fn only_after_a_while_is_a_service_told_that_its_clients_have_gone() {
     let mut rig = Rig::new("allow * *");
     let (service, callback) = (ObjectId(1), ObjectId(2));
@@ -187,13 +224,13 @@ fn only_after_a_while_is_a_service_told_that_its_clients_have_gone() {
     assert_eq!(rig.effects(), [told(true)]);
     let unregister = || ManagerRequest::TryUnregister { name: name(), service };
     assert_eq!(rig.ask(unregister()), Err(ExceptionCode::ILLEGAL_STATE), "it is about to be held");
-    rig.registry.count_clients(&mut rig.world);
+    rig.registry.count_clients(None, &mut rig.world);
     assert_eq!(rig.effects(), [], "who was given it has an interval to take hold of it");
     assert_eq!(rig.ask(unregister()), Err(ExceptionCode::ILLEGAL_STATE), "it was told of clients");
     assert_eq!(rig.effects(), []);
-    rig.registry.count_clients(&mut rig.world);
+    rig.registry.count_clients(None, &mut rig.world);
     assert_eq!(rig.effects(), [], "the refusal counts as a client");
-    rig.registry.count_clients(&mut rig.world);
+    rig.registry.count_clients(None, &mut rig.world);
     assert_eq!(rig.effects(), [told(false)]);
     assert_eq!(rig.ask(unregister()), Ok(ManagerAnswer::Done));
     assert_eq!(rig.effects(), [RegistryEffect::Forget(service)]);

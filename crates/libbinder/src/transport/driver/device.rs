@@ -248,7 +248,9 @@ impl DriverDevice {
         let proxy = self.shared.proxy_of(object);
         let proxy = proxy.ok_or_else(|| DeviceError::NotHere { path: self.path().into() })?;
         let asked = self.shared.os.node_info_for_ref(proxy.handle);
-        asked.map(|info| info.strong_count).map_err(self.refused("asking who holds an object"))
+        asked
+            .map(|info| info.strong_count)
+            .map_err(self.refused("counting the holders of an object"))
     }
 
     /// Sets how many threads the driver may ask for, beside those that join or start the pool.
@@ -262,7 +264,7 @@ impl DriverDevice {
     }
 
     /// Freezes a process that uses the device, or thaws it: calls of it are refused, one-ways wait.
-    /// What is under way may take `timeout_ms` to end.
+    /// Calls under way may take `timeout_ms` to end.
     ///
     /// The process itself goes on; to stop it is the caller's business, cgroups' freezer for one.
     ///

@@ -107,7 +107,7 @@ impl FreezeListeners {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a link and returns what is known of the object.
+    /// Adds a link and returns the state known of the object.
     pub(super) fn link(&self, notice: &Arc<FreezeNotice>) -> Option<FrozenState> {
         let mut links = self.state();
         links.notices.retain(|link| link.strong_count() > 0);

@@ -1,4 +1,4 @@
-//! Handles of objects in other processes, what is held of them, and what was asked about them.
+//! Handles of objects in other processes: the references to them, and the notices asked for.
 //!
 //! A handle has one proxy as long as the process holds it. The driver counts what the process holds
 //! of a handle, whichever thread says so and when; but of the registrations for death and freeze it
@@ -208,7 +208,7 @@ impl DeviceShared {
         self.unregister(table, BC_CLEAR_DEATH_NOTIFICATION, handle, cookie)
     }
 
-    /// Handles `BR_DEAD_BINDER`: tells all who wanted to know, then the driver.
+    /// Handles `BR_DEAD_BINDER`: tells all recipients, then the driver.
     pub(super) fn bury(self: &Arc<Self>, cookie: u64) {
         let mut table = self.handles();
         let entry = table.entry_of_cookie(cookie);

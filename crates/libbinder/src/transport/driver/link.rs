@@ -195,7 +195,7 @@ impl ThreadLink {
                     if self.pins.is_empty() {
                         return Ok(Return::Nothing);
                     }
-                    // The driver takes no more before it has told of an error.
+                    // The driver takes nothing before it has told of an error.
                     self.exchange(device, true, sent)?;
                 }
             }
@@ -351,7 +351,7 @@ mod tests {
         device.with_link(|link| link.retire(object.as_local().expect("it is ours").clone()));
     }
 
-    /// What is dropped may call, and the offsets of the call take the place of the reply's.
+    /// Dropped objects may call, and the offsets of the call take the place of the reply's.
     #[test]
     fn a_reply_is_written_before_code_of_others_runs() {
         let device = refusing_device();

@@ -24,7 +24,7 @@ struct Table<T: ?Sized> {
     last_number: u64,
 }
 
-/// An object and what is held of it. Notices of one node come to several threads, in any order, so
+/// An object and the references to it. Notices of one node come to several threads, in any order, so
 /// what they say is counted.
 struct Node<T: ?Sized> {
     number: u64,

@@ -15,7 +15,7 @@ use super::link::ThreadLink;
 #[derive(Default)]
 pub(super) struct ThreadPool {
     is_started: AtomicBool,
-    /// Whether a thread was started, or has joined: who merely polls is not followed by others.
+    /// Whether a thread was started, or has joined: a thread that merely polls does not start others.
     may_grow: AtomicBool,
     /// The driver has asked for a thread, and none was started: it will not ask again.
     is_asked: AtomicBool,
@@ -133,7 +133,7 @@ impl DeviceShared {
         let name = format!("binder:{}_{number:X}", std::process::id());
         let shared = Arc::clone(self);
         let run = move || match shared.run_looper(command) {
-            Err(error) => tracing::error!(%error, "a thread takes no more calls"),
+            Err(error) => tracing::error!(%error, "a thread does not take calls any more"),
         };
         thread::Builder::new().name(name).spawn(run).map(drop)
     }
@@ -182,7 +182,7 @@ impl DeviceShared {
     pub(super) fn drop_retired(self: &Arc<Self>) {
         let retired = self.with_link(|link| {
             let retired = link.take_retired()?;
-            // What is dropped may call others, and a reply that waits goes before that call. If the
+            // Dropped objects may call others, and a reply that waits goes before that call. If the
             // device fails, the next read says so.
             let _ = link.flush(self);
             Some(retired)

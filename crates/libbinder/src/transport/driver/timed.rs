@@ -13,7 +13,7 @@ use super::proxy::HandleProxy;
 use crate::StatusCode;
 use crate::transport::{Parcel, TransactionCode, TransactionFlags};
 
-/// How many threads of a process make such calls: as many may wait for replies that nobody wants any more.
+/// How many threads of a process make such calls: as many may wait for replies whose callers have stopped waiting.
 const MAX_THREADS: usize = 64;
 
 /// How long a thread stays for the next call.

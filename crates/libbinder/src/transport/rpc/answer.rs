@@ -43,7 +43,7 @@ impl SharedSession {
             match self.serve_next(connection)? {
                 Next::Again(same) => connection = same,
                 Next::Idle(idle) => {
-                    // What has come back for one-way calls, on which nobody waits.
+                    // References given back for one-way calls, for which no thread waits.
                     self.drain_idle();
                     return Ok(idle);
                 }
@@ -113,7 +113,7 @@ impl SharedSession {
             table.session.accept(address)
         };
         let object = self.named(accepted)?;
-        // Who is unknown has nothing to be given back.
+        // An unknown object has nothing to be given back.
         let called = object.is_ok().then_some(address);
         let data = self.received(transaction.body, Tell::Soon)?;
         let mut caller = self.peer.caller();
@@ -144,7 +144,7 @@ impl SharedSession {
         self.terms.guard.as_ref().map_or(Ok(()), CallGuard::admit)
     }
 
-    /// Serves a call of the peer's if it is admitted, and tells who wants to know how long that took. Calls of relayed
+    /// Serves a call of the peer's if it is admitted, and tells the observer how long that took. Calls of relayed
     /// files are none of the program's: a stream of which a piece is refused would go on without it.
     fn supervised<T>(
         &self,
@@ -249,7 +249,7 @@ impl SharedSession {
                 reply.write_with(|writer| writer.raw(&parcel));
             }
             special::GET_EXTENSIONS => {
-                // Who asks knows.
+                // A peer that asks knows them all.
                 self.set_extensions(Extensions::ALL);
                 reply.write_with(|writer| writer.raw(&Extensions::ALL.answer()));
             }

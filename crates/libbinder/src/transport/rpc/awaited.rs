@@ -32,7 +32,7 @@ pub(super) struct Awaited {
     call: OwnCall,
     /// Its place among those that end at some time.
     timer: OnceLock<TimerKey>,
-    /// Whether its connection counts as one on which nobody waits for the answer.
+    /// Whether its connection counts as one with a late answer to come.
     is_given_up: AtomicBool,
     progress: Mutex<Progress>,
 }
@@ -50,7 +50,7 @@ enum Progress {
 }
 
 /// Awaits a call. Dropped, it leaves a call that was sent to its end, and takes another back. Another connection takes
-/// the place of one on which nobody waits for the answer.
+/// the place of one with a late answer to come.
 struct Pending {
     call: Arc<Awaited>,
     /// Keeps the session.
@@ -269,7 +269,7 @@ impl Awaited {
             return None;
         }
         self.finish(Ok(Parcel::for_codec(Arc::<SharedSession>::clone(session))));
-        // What is sent next is not to wait until a one-way call has run.
+        // The next call is not to wait until a one-way call has run.
         Some((connection, ConnectionUse::Last))
     }
 
@@ -427,7 +427,7 @@ impl Future for Pending {
             return Poll::Pending;
         }
         drop(progress);
-        // Told once: who polls again after that waits for ever.
+        // Told once: a task that polls again after that waits for ever.
         self.call.take_answer().map_or(Poll::Pending, Poll::Ready)
     }
 }

@@ -87,7 +87,7 @@ impl OwnCall {
         self.flags & FLAG_ONEWAY != 0
     }
 
-    /// Returns whether it says something that only a peer understands who knows of it.
+    /// Returns whether it says something that only a peer with these extensions understands.
     pub(super) fn is_extended(&self) -> bool {
         self.address.is_some() && (self.due.is_some() || self.trace_id.is_some())
     }
@@ -121,7 +121,7 @@ impl SharedSession {
             connection.set_due(call.due);
             return Ok((connection, Home::Serving(depth)));
         }
-        // What is sent next is not to wait until a one-way call has run.
+        // The next call is not to wait until a one-way call has run.
         let place = if is_oneway { ConnectionUse::Last } else { ConnectionUse::First };
         match self.pool.take(call.due, || self.replace_connection()) {
             Ok(mut connection) => {
@@ -389,7 +389,7 @@ impl SharedSession {
         let (positions, releases) = scratch.split_at(listed_bytes);
         data.enclose([releases, &head], positions);
         connection.put_scratch(scratch);
-        // Whatever happens, the names are the receiver's; an ended session counts no more.
+        // Whatever happens, the names are the receiver's; an ended session does not count any more.
         data.mark_sent();
         let objects = data.objects();
         let take_in = |message| self.take_in(message);

@@ -73,7 +73,7 @@ pub(super) struct Connection {
 pub(super) enum WaitFor {
     /// A call. Until it comes nothing is due, but once it has begun all of it is.
     Call,
-    /// The answer to a call of ours, which may take any time. What is given back may precede it, and
+    /// The answer to a call of ours, which may take any time. References given back may precede it, and
     /// the peer sends that as there is room: also in part, before it does what we wait for.
     Answer,
 }

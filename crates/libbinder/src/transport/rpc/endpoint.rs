@@ -48,10 +48,10 @@ pub(super) enum ServerAddress {
     Bootstrap(OwnedFd),
 }
 
-/// How many clients may wait to be accepted.
+/// How many clients may wait to be accepted. Those of one user who comes and goes stand before all others.
 const BACKLOG: i32 = 128;
 
-/// A socket that has just been connected, and who is at its other end.
+/// A socket that has just been connected, and its peer.
 pub(super) struct Connected {
     pub(super) link: StreamSocket,
     pub(super) peer: Peer,
@@ -83,7 +83,7 @@ pub enum PeerAddress {
 }
 
 impl PeerAddress {
-    /// Returns to whom a connection from there is charged.
+    /// Returns the account that a connection from there is charged to.
     pub(super) fn origin(self) -> Origin {
         match self {
             Self::Process { uid, .. } => Origin::User(uid),
@@ -106,7 +106,7 @@ impl fmt::Display for PeerAddress {
     }
 }
 
-/// To whom a connection is charged.
+/// The account that a connection is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     User(u32),
@@ -275,7 +275,7 @@ pub(super) struct VsockPort {
     listener: VsockListener,
     /// The only machine that may connect, if it is not all of them.
     only: Option<u32>,
-    /// Written when no more is to be accepted: such a socket cannot be shut down while it listens.
+    /// Written when nothing is to be accepted any more: such a socket cannot be shut down while it listens.
     closed: OwnedFd,
 }
 
@@ -348,7 +348,12 @@ impl ServerListener {
             }
             None => UnixListener::bind_addr(&address).map(|listener| Self::Unix(listener, None)),
         };
-        bound.map_err(RpcError::system("bind a Unix socket"))
+        let bound = bound.map_err(RpcError::system("bind a Unix socket"))?;
+        if let Self::Unix(listener, _) = &bound {
+            // The standard library has said as many as the system takes.
+            listen(listener, BACKLOG).map_err(RpcError::system("listen on a Unix socket"))?;
+        }
+        Ok(bound)
     }
 
     /// Binds a vsock port for the machine of that number, or for all (`VMADDR_CID_ANY`).

@@ -27,7 +27,7 @@ impl Deadline {
         Some(self.at.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
     }
 
-    /// Bounds the next wait by what is left.
+    /// Bounds the next wait by the time that is left.
     fn apply(&self, connection: &Connection) -> Result<(), RpcError> {
         let left = self.left().ok_or_else(|| self.passed())?;
         let bounded = connection.link().set_timeout(Some(left));

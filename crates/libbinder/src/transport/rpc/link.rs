@@ -70,7 +70,7 @@ impl StreamSocket {
         self.charge = charge;
     }
 
-    /// Returns who is charged for what comes here.
+    /// Returns the account that is charged for what comes here.
     pub(super) fn account(&self) -> &PeerAccount {
         self.charge.account()
     }
@@ -111,6 +111,12 @@ impl StreamSocket {
     /// Returns whether the other side has closed, whatever of it is unread.
     pub(super) fn is_closed_by_peer(&self) -> bool {
         self.poll(PollFlags::RDHUP, Duration::ZERO).is_ok_and(|found| !found.is_empty())
+    }
+
+    /// Returns whether the other side has closed and has sent nothing that is unread.
+    pub(super) fn is_closed_without_a_word(&self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        recv(&self.socket, &mut [0], flags).is_ok_and(|(_, bytes)| bytes == 0)
     }
 
     /// Receives no descriptors from here on: the system drops what comes, and does less for it.
@@ -158,7 +164,7 @@ impl StreamSocket {
         false
     }
 
-    /// Receives behind what is in `to`, as far as there is room, and descriptors behind those in
+    /// Receives behind the contents of `to`, as far as there is room, and descriptors behind those in
     /// `files`. Where these may come, it is `usual_bytes` at most, or as much again as there is.
     #[inline(always)]
     pub(super) fn receive(
@@ -182,7 +188,7 @@ impl StreamSocket {
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        // This call stores only where something is. No more than will be needed, for it takes time.
+        // This call stores only where something is. Only as much as will be needed, for it takes time.
         let start = to.len();
         to.resize(to.capacity().min(start + usual_bytes.max(start)), 0);
         let message = retry(|| {

@@ -1,4 +1,4 @@
-//! Who is at the other end of a session.
+//! The peer of a session.
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, OnceLock};
@@ -29,7 +29,7 @@ fn numbers() -> &'static Arc<PidNamespace<()>> {
 }
 
 impl Peer {
-    /// Asks the system who is at the other end of a Unix socket.
+    /// Asks the system for the peer of a Unix socket.
     pub(super) fn of_unix_socket(socket: impl AsFd) -> Self {
         match rustix::net::sockopt::socket_peercred(socket) {
             Ok(credentials) => Self {
@@ -78,7 +78,7 @@ impl Drop for Peer {
     }
 }
 
-/// Who asks for a session, as far as it is known.
+/// A peer that asks for a session, as far as it is known.
 #[derive(Clone, Debug)]
 pub struct PeerIdentity {
     address: PeerAddress,

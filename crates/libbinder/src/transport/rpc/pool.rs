@@ -37,7 +37,7 @@ struct State {
     firsts: u32,
     /// Whether the idle connection is for the thread that was woken, not for the first that asks.
     is_reserved: bool,
-    /// Connections on which an answer is to come that nobody waits for, and that have not been replaced.
+    /// Connections with a late answer still to come, which have not been replaced.
     given_up: usize,
     /// How many connections are being made in the place of others.
     making: usize,
@@ -47,8 +47,8 @@ struct State {
 /// peer gives back there.
 const FIRSTS: u32 = 64;
 
-/// How long a thread that was woken for nothing does without being woken again. Those who call in a
-/// row on few connections would else wake others at each call, who find them taken again.
+/// How long a thread that was woken for nothing does without being woken again. Threads that call
+/// in a row on few connections would else wake others at each call, which find them taken again.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// For how many pauses all connections are in use before a stream has another made.
@@ -109,7 +109,7 @@ impl ConnectionPool {
     }
 
     /// Takes a connection, and waits for one if all are in use, until it is `due`. `replace` has one more made, if there
-    /// are some on which nobody waits for the answer.
+    /// are some with a late answer to come.
     pub(super) fn take(
         &self,
         due: Option<Instant>,
@@ -170,7 +170,7 @@ impl ConnectionPool {
         taken.map_err(|none| if none == NoConnection::Busy { NoConnection::Overdue } else { none })
     }
 
-    /// Takes down that nobody waits for the answer on a connection.
+    /// Notes that the caller on a connection has stopped waiting.
     pub(super) fn give_up(&self) {
         self.state().given_up += 1;
     }

@@ -40,7 +40,7 @@ impl RpcProxy {
         self.address
     }
 
-    /// Returns what is said of a call, but for its data.
+    /// Returns the head of a call.
     pub(super) fn own_call(
         &self,
         code: TransactionCode,
@@ -53,7 +53,7 @@ impl RpcProxy {
         OwnCall { address: Some(self.address), code, flags, due, trace_id }
     }
 
-    /// Returns who is to be told of the end of the session.
+    /// Returns the recipients of the end of the session.
     pub(super) fn deaths(&self) -> &DeathLinks {
         &self.deaths
     }

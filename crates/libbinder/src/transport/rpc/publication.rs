@@ -1,7 +1,7 @@
 //! Where published servers are found, and how they are read.
 //!
 //! Each process that publishes has a socket `PID.sock` in the directory `anybinder/rpc` of its user, and writes a line
-//! of JSON for each server to who connects. Names are for people: who it is that writes is what the system says.
+//! of JSON for each server to each reader. Names are for people: the writer's identity is what the system says.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read};
@@ -74,7 +74,7 @@ pub(super) fn bind() -> io::Result<(UnixListener, SocketFile)> {
         let path = dir.join(name);
         match SocketFile::bind(&path, &SocketAddr::from_pathname(&path)?) {
             Ok((listener, file)) => {
-                // Nobody else gets into the directory before.
+                // No other process gets into the directory before.
                 fs::set_permissions(&path, Permissions::from_mode(0o600))?;
                 return Ok((listener, file));
             }
@@ -107,7 +107,7 @@ fn below(runtime: &Path) -> PathBuf {
     runtime.join("anybinder/rpc")
 }
 
-/// Makes what is missing of this user's directory.
+/// Makes the missing parts of this user's directory.
 fn own_directory() -> io::Result<PathBuf> {
     let uid = geteuid().as_raw();
     let Some(runtime) = runtime_directories(uid).into_iter().next() else {

@@ -80,7 +80,7 @@ pub(super) fn share_of_descriptors() -> usize {
     usize::try_from(limit / 8 * 3).unwrap_or(usize::MAX)
 }
 
-/// One resource: who holds how much.
+/// One resource: how much each peer holds.
 #[derive(Debug)]
 struct Ledger {
     capacity: Capacity,
@@ -158,12 +158,12 @@ impl ServerQuota {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how much there is of something; what is held stays held.
+    /// Sets the limit of a resource; charges stay as they are.
     pub(super) fn set_capacity(&self, resource: ServerResource, capacity: Capacity) {
         self.ledgers()[resource as usize].capacity = capacity;
     }
 
-    /// Returns who holds how much of something.
+    /// Returns how much each peer holds of a resource.
     pub(super) fn usage(&self, resource: ServerResource) -> ResourceUse {
         let ledger = &self.ledgers()[resource as usize];
         ResourceUse {
@@ -180,12 +180,12 @@ impl ServerQuota {
     }
 }
 
-/// To whom a charge goes.
+/// The account of a peer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PeerAccount(Option<(Arc<ServerQuota>, Origin)>);
 
 impl PeerAccount {
-    /// The account of a server's peer. What is none of a server's goes to the default account, which
+    /// The account of a server's peer. Charges without a server go to the default account, which
     /// has no limit.
     pub(super) fn of_peer(quota: &Arc<ServerQuota>, origin: Origin) -> Self {
         Self(Some((Arc::clone(quota), origin)))
@@ -197,7 +197,7 @@ impl PeerAccount {
     }
 }
 
-/// What is held for a peer, until it is dropped.
+/// A charge to a peer, until it is dropped.
 #[derive(Debug)]
 pub(super) struct ServerCharge {
     account: PeerAccount,
@@ -206,7 +206,7 @@ pub(super) struct ServerCharge {
 }
 
 impl ServerCharge {
-    /// Returns what is held.
+    /// Returns the amount.
     pub(super) fn amount(&self) -> usize {
         self.amount
     }

@@ -40,12 +40,12 @@ thread_local! {
     static READS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Who goes on with a connection on which something has come.
+/// The next user of a connection on which something has come.
 #[derive(Debug)]
 pub(super) enum ConnectionWatcher {
     /// A call of ours.
     Call(Arc<Awaited>),
-    /// Who serves the peer's calls.
+    /// A thread that serves the peer's calls.
     Served(Box<ServedConnection>),
 }
 
@@ -114,7 +114,7 @@ pub(super) fn appoint() -> Option<&'static AwaitedConnections> {
 /// When the reader is to look at a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// When something comes, or there is room for what is not sent.
+    /// When something comes, or there is room for unsent bytes.
     Ready,
     /// At once: something may have come that the system does not tell of any more.
     Now,

@@ -1,7 +1,7 @@
-//! Files in sessions that cannot pass descriptors: what is in them goes to the other side instead.
+//! Files in sessions that cannot pass descriptors: their contents go to the other side instead.
 //!
 //! In the place of a descriptor stands an object of the sender, which holds the file. When the receiver first wants the
-//! file it asks that what it is: memory that nobody can change any more is copied, piece by piece; of a pipe or a socket
+//! file it asks that what it is: sealed memory is copied, piece by piece; of a pipe or a socket
 //! the receiver makes one of its own, and what goes in at one end of the two comes out at the other ([`stream`]). What
 //! means something only where it was opened is refused before it is sent.
 
@@ -41,11 +41,11 @@ pub(super) const COPIED_BYTES_MAX: usize = 16 << 20;
 /// The streams that a session relays at once. Each has a thread on either side.
 const STREAMS_MAX: usize = 64;
 
-/// What a file is to who relays it.
+/// The kind of a file, for relaying it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
     Memory(SealedMemory),
-    /// A stream, and whether who reads or writes there does not wait.
+    /// A stream, and whether it is non-blocking.
     Stream(StreamKind, WaitMode),
 }
 
@@ -103,7 +103,7 @@ impl FileKind {
     }
 }
 
-/// How many streams a session relays, and who is charged with them.
+/// How many streams a session relays, and the account that they are charged to.
 #[derive(Debug)]
 pub(super) struct RelayedStreams {
     count: AtomicUsize,
@@ -231,7 +231,7 @@ pub(super) fn open(object: &SpIBinder, budget: &RelayBudget) -> Result<OwnedFd, 
     }
 }
 
-/// The file of an object of this side, for who reads what it has written itself.
+/// The file of an object of this side, for a reader of a parcel that this side has written.
 pub(super) fn own_file(object: &SpIBinder) -> Option<Result<OwnedFd, StatusCode>> {
     let own = Binder::<RelayedFile>::from_binder(object).ok()?;
     let file = own.file();

@@ -13,7 +13,7 @@ use super::connection::Connection;
 use super::reader::{self, ConnectionWatcher, Until};
 use super::shared::SharedSession;
 
-/// Who wants to know which threads serve a connection.
+/// The listener for threads that serve a connection.
 pub(super) trait ServingHost: Send + Sync {
     /// This thread begins to serve, also again.
     fn begin(&self);

@@ -341,6 +341,10 @@ impl Inner {
     /// Gives a connection a thread, if its peer may have one more.
     fn begin(self: &Arc<Self>, mut connected: Connected) {
         self.accepted.fetch_add(1, Ordering::Relaxed);
+        if connected.link.is_closed_without_a_word() {
+            // As of a user who comes and goes, so that others wait: a thread takes longer than all else here.
+            return;
+        }
         self.offer().set_capacities(&self.quota);
         let account = PeerAccount::of_peer(&self.quota, connected.address.origin());
         let mut charge = account.charge(ServerResource::Connections);
@@ -356,7 +360,7 @@ impl Inner {
         let inner = Arc::clone(self);
         let thread = thread::Builder::new().name("rpc-server".to_owned());
         let spawned = thread.spawn(move || {
-            // Who makes a root object, or decides on a peer, is not waited for either.
+            // Functions of the program that make a root object, or decide on a peer, are not waited for either.
             SERVES.set(Arc::as_ptr(&inner));
             inner.run(connected, handshake);
             inner.finish_thread();

@@ -1,4 +1,4 @@
-//! The objects of a session, what is to be sent about them, and what they are charged as.
+//! The objects of a session, the messages due about them, and their charges.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Weak};
@@ -12,10 +12,10 @@ use crate::transport::LocalObject;
 
 type Objects = SessionObjects<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
 
-/// The objects of a session, and what is to be sent about them.
+/// The objects of a session, and the messages due about them.
 pub(super) struct SessionTable {
     pub(super) session: Objects,
-    /// What is to be given back, by address: a peer that does not read must not make it grow.
+    /// References to be given back, by address: a peer that does not read must not make it grow.
     pub(super) releases: Vec<PendingRelease>,
     /// Whether the last object is gone; the session ends when that has been sent.
     pub(super) is_last: bool,
@@ -89,7 +89,7 @@ impl SessionTable {
         self.queued_files.set(files)
     }
 
-    /// Adds to what is to be given back.
+    /// Adds to the references to be given back.
     pub(super) fn owe(&mut self, release: PendingRelease) {
         match self.releases.binary_search_by_key(&release.address, |it| it.address) {
             Ok(place) => self.releases[place].amount += release.amount,

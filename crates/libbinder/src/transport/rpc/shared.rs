@@ -39,7 +39,7 @@ pub(super) struct Terms {
     pub(super) fd_mode: FdMode,
     /// Whether descriptors can travel so: over Unix sockets, and from version 1 on.
     pub(super) passes_files: bool,
-    /// How long each call of ours may take, if no more is said of it.
+    /// How long each call of ours may take, if the call does not say.
     pub(super) call_timeout: Option<Duration>,
     /// How many connections this side answers on.
     pub(super) max_threads: u32,
@@ -211,7 +211,7 @@ impl SharedSession {
         let _ = self.reconnect.set(make);
     }
 
-    /// Takes down that nobody waits for the answer on a connection any more, and makes another if a call waits for one.
+    /// Notes that the caller on a connection has stopped waiting, and makes another if a call waits for one.
     pub(super) fn give_up_connection(&self) {
         self.pool.give_up();
         self.replace_if_wanted();
@@ -224,7 +224,7 @@ impl SharedSession {
         }
     }
 
-    /// Makes one connection more, on a thread of its own. Without, calls wait until an answer that nobody waits for
+    /// Makes one connection more, on a thread of its own. Without, calls wait until a late answer
     /// has come.
     pub(super) fn replace_connection(&self) {
         let Some(this) = self.this().filter(|this| this.reconnect.get().is_some()) else {
@@ -545,7 +545,7 @@ impl SharedSession {
     /// Takes in what has come on idle connections after one-way calls: until their objects have been
     /// given back, no thread reads there, and proxies of them that were dropped still count.
     pub(super) fn drain_idle(self: &Arc<Self>) {
-        // Each once: what is to come may not have come.
+        // Each once: the rest may not have come.
         let undrained: Vec<_> =
             iter::from_fn(|| self.pool.take_if(Connection::is_undrained)).collect();
         for mut connection in undrained {

@@ -51,7 +51,7 @@ impl SocketFile {
     }
 }
 
-/// Removes the file of a socket at which nobody listens any more, unless somebody is at work in the directory.
+/// Removes the file of a socket without a listener, unless another process is at work in the directory.
 pub(super) fn remove_abandoned(path: &Path) -> io::Result<()> {
     let directory = fs::File::open(path.parent().unwrap_or(Path::new("/")))?;
     // Another user's directory may be locked for ever.

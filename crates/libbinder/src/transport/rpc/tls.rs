@@ -14,7 +14,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, Server
 use super::error::RpcError;
 use super::link::{ReadBytes, ReadMode};
 
-/// What a side shows of itself, and whom it believes.
+/// The certificate that a side shows, and the issuers that it believes.
 ///
 /// Both sides show a certificate, and each checks that the other's was issued, directly or not, by
 /// one of those that it trusts, and is valid today. The client also checks the server's name.
@@ -138,7 +138,7 @@ struct Records {
     /// What has come of a record's head.
     head: [u8; 5],
     head_bytes: usize,
-    /// What is missing of the record whose head has come.
+    /// The missing bytes of the record whose head has come.
     missing: usize,
 }
 

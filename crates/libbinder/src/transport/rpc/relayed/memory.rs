@@ -1,4 +1,4 @@
-//! Memory that nobody can change any more, and copies of it.
+//! Sealed memory, and copies of it.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -23,7 +23,7 @@ const PIECE_BYTES: usize = 256 << 10;
 pub(super) struct SealedMemory {
     pub(super) bytes: usize,
     seals: SealFlags,
-    /// Where whoever reads it goes on.
+    /// Where the reader goes on.
     position: u64,
 }
 
@@ -85,7 +85,7 @@ impl SealedMemory {
         while done < self.bytes {
             let wanted = PIECE_BYTES.min(self.bytes - done);
             let piece = next(done, wanted)?;
-            // Who holds all of it has no reason to give it in crumbs.
+            // A side that holds all of it has no reason to send crumbs.
             if piece.len() != wanted {
                 return Err(StatusCode::BAD_VALUE);
             }

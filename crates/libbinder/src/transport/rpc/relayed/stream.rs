@@ -1,7 +1,7 @@
 //! An end of a stream whose other end is the peer's.
 //!
 //! Each has a thread: it reads from its file and tells the other end, and writes what that tells. What may be under way
-//! [`binder_rpc::relay`] decides. Calls of the peer's only leave what they bring, so nobody waits for a file in them.
+//! [`binder_rpc::relay`] decides. Calls of the peer's only leave what they bring, so none waits for a file.
 
 use std::io::{self, pipe};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -77,7 +77,7 @@ impl StreamKind {
     }
 }
 
-/// What happens to who reads or writes when nothing can be done yet.
+/// What a reader or writer of the file does when it must wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitMode {
     Wait,
@@ -249,7 +249,7 @@ impl EndThread {
         Ok(())
     }
 
-    /// Says what is to be waited for; nothing once the stream is over.
+    /// Returns the events to wait for; none once the stream is over.
     fn wanted(&self) -> Option<Wanted> {
         let mut relay = self.shared.relay();
         let is_finished = relay.output() == RelayOutput::Finished;
@@ -264,7 +264,7 @@ impl EndThread {
                 let _ = shutdown(&self.file, Shutdown::Write);
             }
             if !relay.is_reading() {
-                // Nobody takes what would be written at its other side.
+                // Its other side takes nothing that would be written.
                 let _ = shutdown(&self.file, Shutdown::Read);
                 self.discard();
             }
@@ -274,7 +274,7 @@ impl EndThread {
         Some(Wanted { readable, is_writing, is_watched })
     }
 
-    /// Takes what has come into a socket that is shut down: who waits for room at the other side hears of the end only when
+    /// Takes what has come into a socket that is shut down: a writer that waits for room at the other side hears of the end only when
     /// there is some.
     fn discard(&self) {
         let mut bytes = [0; 4096];
@@ -297,7 +297,7 @@ impl EndThread {
         }
         retry_on_intr(|| poll(&mut polled, None))?;
         if polled[0].revents().contains(PollFlags::IN) {
-            // Nothing to be read is as good: somebody else has woken this thread, for all that there is.
+            // Nothing to be read is as good: another wake-up was for all that there is.
             let _ = read(&self.shared.wake, &mut [0; 8]);
         }
         Ok(polled.get(1).map_or(PollFlags::empty(), PollFd::revents))
@@ -316,10 +316,10 @@ impl EndThread {
             }
         };
         let count = match read {
-            // Somebody else has read it.
+            // Another thread has read it.
             Err(Errno::AGAIN) if !is_at_end => return,
             Ok(count) => count,
-            // A connection that was reset has no more. What else poll(2) finds wrong, it would find for ever.
+            // A connection that was reset has nothing more. Other errors of poll(2) would stay for ever.
             Err(_) => 0,
         };
         let mut relay = self.shared.relay();
@@ -379,7 +379,7 @@ impl EndThread {
     }
 }
 
-/// Whether nobody has the other end of a socket or a pipe any more.
+/// Whether the other end of a socket or a pipe is closed.
 fn is_closed(file: BorrowedFd<'_>) -> bool {
     let mut polled = [PollFd::new(&file, PollFlags::empty())];
     let found = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));

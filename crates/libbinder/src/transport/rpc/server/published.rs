@@ -1,6 +1,6 @@
-//! Servers of this process that tell of themselves to who looks: `anybinder ps` and `top`.
+//! Servers of this process that publish their figures to `anybinder ps` and `top`.
 //!
-//! They have one socket together, and one thread, which sleeps until somebody looks. It serves one reader after the other,
+//! They have one socket together, and one thread, which sleeps until a reader connects. It serves one reader after the other,
 //! each for a second at most.
 
 use std::env;
@@ -45,7 +45,7 @@ struct ReportSocket {
 impl RpcServer {
     /// Shows this server, its sessions and what they use to `anybinder ps` and `anybinder top`, of this user and of root,
     /// until it is shut down or dropped. All servers of a process that do so have one socket, in a directory of the user
-    /// below `$XDG_RUNTIME_DIR` or `/run`, and one thread, which sleeps until somebody looks; no call costs anything.
+    /// below `$XDG_RUNTIME_DIR` or `/run`, and one thread, which sleeps until a reader connects; no call costs anything.
     ///
     /// Programs that are started with `ANYBINDER_PUBLISH_RPC=1` in their environment do this with each server.
     ///
@@ -73,7 +73,7 @@ pub(super) fn publish_if_asked_for(server: &Arc<Inner>) {
     }
 }
 
-/// Shows a server no more. With the last one the socket goes.
+/// Removes a server. With the last one the socket goes.
 pub(super) fn withdraw(server: &Inner) {
     let mut published = published();
     published.servers.retain(|it| !ptr::eq(it.as_ptr(), server) && it.strong_count() > 0);
@@ -92,7 +92,7 @@ fn published() -> MutexGuard<'static, Published> {
 
 fn publish(server: &Arc<Inner>) -> io::Result<()> {
     let mut published = published();
-    // Looked at under the lock, which who shuts the server down takes afterwards.
+    // Read under the lock, which the thread that shuts the server down takes afterwards.
     if server.is_closing() {
         return Err(io::Error::from(io::ErrorKind::NotConnected));
     }
@@ -146,7 +146,7 @@ fn tell(reader: &UnixStream) -> io::Result<()> {
     write_within(reader, text.as_bytes(), READER_TIME)
 }
 
-/// Writes all of it to who reads in time.
+/// Writes all of it to a reader that reads in time.
 fn write_within(mut reader: &UnixStream, mut left: &[u8], time: Duration) -> io::Result<()> {
     let deadline = Instant::now() + time;
     while !left.is_empty() {

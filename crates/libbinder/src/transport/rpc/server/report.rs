@@ -1,4 +1,4 @@
-//! What a published server tells whom its user lets look.
+//! The report of a published server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

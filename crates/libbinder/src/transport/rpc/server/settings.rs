@@ -1,4 +1,4 @@
-//! What a server offers, and to whom.
+//! The settings of a server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl RpcServer {
         self.inner.offer().observer = Some(CallObserver(Arc::new(observe)));
     }
 
-    /// Has a function hear whom this server refuses, and whose sessions it ends, and why; what it hears is logged as
+    /// Has a function hear which peers this server refuses, which sessions it ends, and why; all of it is logged as
     /// well. It runs on the thread that refuses.
     pub fn set_refusal_listener(&self, hear: impl Fn(&PeerAddress, &str) + Send + Sync + 'static) {
         self.inner.offer().refusals = Some(RefusalListener(Arc::new(hear)));

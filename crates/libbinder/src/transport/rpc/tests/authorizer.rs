@@ -1,4 +1,4 @@
-//! Who gets a session, which root object, and what a program hears of those who do not.
+//! Authorizers: sessions, root objects, and the reports of refusals.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;

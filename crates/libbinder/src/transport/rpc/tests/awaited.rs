@@ -203,7 +203,7 @@ fn a_session_that_ends_ends_its_calls() {
 }
 
 #[test]
-fn a_session_ends_although_a_call_that_nobody_awaits_is_under_way() {
+fn a_session_ends_although_a_dropped_call_is_under_way() {
     let (view, _server, name) = start(|_| {});
     let (session, root) = connect(&name, |_| {});
     let awaited = begin(&root, WAIT, 0, |_| Ok(()));

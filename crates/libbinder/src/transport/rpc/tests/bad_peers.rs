@@ -88,7 +88,7 @@ fn a_call_of_the_callers_own_object_ends_the_session() {
 }
 
 #[test]
-fn a_reply_that_nobody_waits_for_ends_the_session() {
+fn a_reply_without_a_call_ends_the_session() {
     let limits = SessionLimits::default();
     let reply = encode::reply(ProtocolVersion::V1, 0, encode::Extent::default(), &limits);
     ends_its_session(&reply.expect("a short reply"));
@@ -138,7 +138,7 @@ fn a_client_that_sends_a_message_byte_by_byte_is_given_up() {
 }
 
 #[test]
-fn clients_that_stop_within_messages_keep_nobody_out() {
+fn clients_that_stop_within_messages_keep_no_other_out() {
     let set_up = |server: &RpcServer| {
         few_stalls(server);
         server.set_max_connections(20);

@@ -55,7 +55,7 @@ fn awaited_calls_that_are_dropped_leave_a_connection_to_the_next() {
 }
 
 #[test]
-fn a_connection_that_somebody_else_made_serves_again_when_the_late_answer_has_come() {
+fn a_connection_that_was_handed_over_serves_again_when_the_late_answer_has_come() {
     let (view, _server, name) = start(|_| {});
     let session = RpcSession::new();
     session.set_max_outgoing_connections(1);

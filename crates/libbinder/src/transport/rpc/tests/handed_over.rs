@@ -61,7 +61,7 @@ fn sockets_may_be_of_tcp_and_need_not_block() {
 }
 
 #[test]
-fn a_server_that_accepts_nobody_is_given_up() {
+fn a_server_that_accepts_no_client_is_given_up() {
     let (socket, address, path) = bound("deaf");
     listen(&socket, 0).expect("a bound socket");
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -1,4 +1,4 @@
-//! What lives how long, and who is told of the end.
+//! Lifetimes of sessions and objects, and the notices of their ends.
 
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, Sender, channel};

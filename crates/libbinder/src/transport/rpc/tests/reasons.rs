@@ -1,4 +1,4 @@
-//! What is said when something is refused.
+//! The reasons that refusals give.
 
 use std::fmt::{self, Write};
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! Sessions that pass what is in files, instead of descriptors.
+//! Sessions that pass the contents of files, instead of descriptors.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -56,7 +56,7 @@ fn wait_until_at_rest(session: &RpcSession, root: &SpIBinder) {
 }
 
 #[test]
-fn memory_that_nobody_can_change_is_copied() {
+fn sealed_memory_is_copied() {
     let (_view, _server, session, root) = start_and_connect();
     let bytes: Vec<u8> = (0..1_000_000_u32).map(|at| (at % 251) as u8).collect();
     let mut original = memory(&bytes, SEALED | SealFlags::SEAL);
@@ -362,7 +362,7 @@ fn files_that_the_peer_has_not_opened_are_at_its_expense() {
 }
 
 #[test]
-fn who_writes_to_a_socket_hears_that_nobody_reads_there() {
+fn a_writer_to_a_socket_hears_that_its_reader_is_gone() {
     let (_view, _server, _session, root) = start_and_connect();
     let (mut near, given) = UnixStream::pair().expect("a pair");
     let mut far = UnixStream::from(there_and_back(&root, given).expect("a socket"));

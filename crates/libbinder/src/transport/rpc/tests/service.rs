@@ -28,7 +28,7 @@ pub(super) const NOTE: TransactionCode = 5;
 pub(super) const CHILD: TransactionCode = 6;
 /// Gives the file that it gets.
 pub(super) const FILE: TransactionCode = 7;
-/// Tells who calls.
+/// Answers with its caller.
 pub(super) const CALLER: TransactionCode = 8;
 /// Waits until the test calls `Service::open`.
 pub(super) const WAIT: TransactionCode = 9;
