@@ -1,9 +1,10 @@
-// Looks at the page as its users do. `crates/anybinder/tests/page.rs` plays the scenario that is seen, and starts this:
+// Looks at the page as its users do. `crates/anybinder/tests/scenario/page.rs` plays the scenario that is seen, and starts this:
 //
 //   node page.mjs URL MANAGER CLIENT SERVER WAITER HOSTILE HOSTILE_NAME
 //
 // with the pids of a context manager, of two processes that wait for each other, of one that waits for these, and of one
-// whose name is markup. With ANYBINDER_SCREENSHOTS, pictures are left in the directory of that name. A line on stdout asks for what is to be done next; a line on stdin says that it is.
+// whose name is markup. With ANYBINDER_SCREENSHOTS, pictures are left in the directory of that name. A line on stdout asks for
+// the next step of the scenario; a line on stdin says that it is done.
 
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
@@ -47,7 +48,7 @@ try {
       return count;
     });
 
-  // What is painted is in no element that could be waited for.
+  // Painted parts are no elements that could be waited for.
   const eventually = async (what, check) => {
     const begun = Date.now();
     while (!(await check())) {
@@ -66,7 +67,7 @@ try {
   await page.locator("#details h2", { hasText: `${hostileName} ${hostile}` }).waitFor();
   assert.equal(await page.locator("#evil").count(), 0);
 
-  console.error("page: a deadlock is red, and who waits for it is not in it");
+  console.error("page: a deadlock is red, and a process that waits for it is not in it");
   await ask("deadlock");
   for (const pid of [client, server]) await state(pid, "deadlock");
   await state(waiter, "");
@@ -141,10 +142,10 @@ try {
   assert.equal(await other.evaluate(() => getComputedStyle(document.body).backgroundColor), dark);
   await other.close();
 
-  console.error("page: who is killed disappears, and the deadlock with him");
+  console.error("page: a killed process disappears, and the deadlock with it");
   await ask("kill");
   await inGraph(server).waitFor({ state: "detached" });
-  // Nobody tells the survivor's only thread to read, so what waits for it goes on doing so.
+  // The survivor's only thread does not read, so the call that waits for it goes on waiting.
   await state(client, "exhausted");
   await page.keyboard.press("Escape");
   await page.locator("#details", { hasText: "No thread left in" }).waitFor();

@@ -1,39 +1,79 @@
 // A canvas that has as many pixels as its place on the screen, and is painted once a frame at most.
 
+/** From here on the window's pixels count: a picture that is moved by a part of a pixel would be blurred. */
+function inPixels(length: number): number {
+  return Math.round(length * devicePixelRatio);
+}
+
 export class Painter {
+  /** Of the picture. */
   readonly context: CanvasRenderingContext2D;
   width = 0;
   height = 0;
+  /** What is shown of the picture, and how far it has been moved since it was painted. */
+  private readonly screen: CanvasRenderingContext2D;
+  private offset = { x: 0, y: 0 };
   private isDue = false;
+  private isStale = true;
 
+  /** With a margin, so much beyond the canvas' edges is painted as well, and kept: moving it within that paints nothing anew. */
   constructor(
     readonly canvas: HTMLCanvasElement,
     private readonly paint: () => void,
+    private readonly margin = 0,
   ) {
-    this.context = canvas.getContext("2d")!;
+    this.screen = canvas.getContext("2d")!;
+    this.context = margin > 0 ? document.createElement("canvas").getContext("2d")! : this.screen;
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.resize();
   }
 
   private resize(): void {
-    const scale = devicePixelRatio;
     this.width = this.canvas.clientWidth;
     this.height = this.canvas.clientHeight;
-    this.canvas.width = Math.round(this.width * scale);
-    this.canvas.height = Math.round(this.height * scale);
+    for (const [canvas, margin] of [[this.context.canvas, this.margin], [this.canvas, 0]] as const) {
+      canvas.width = inPixels(this.width + 2 * margin);
+      canvas.height = inPixels(this.height + 2 * margin);
+    }
     this.request();
   }
 
   /** Has it painted with the next frame. */
   request(): void {
+    this.isStale = true;
+    this.plan();
+  }
+
+  /** Has the picture shown moved with the next frame, by so much since it was painted; painted, if that is more than was. */
+  move(x: number, y: number): void {
+    this.offset = { x, y };
+    if (Math.max(Math.abs(x), Math.abs(y)) > this.margin) this.isStale = true;
+    this.plan();
+  }
+
+  private plan(): void {
     if (this.isDue) return;
     this.isDue = true;
     requestAnimationFrame(() => {
       this.isDue = false;
-      const scale = devicePixelRatio;
-      this.context.setTransform(scale, 0, 0, scale, 0, 0);
-      this.context.clearRect(0, 0, this.width, this.height);
-      this.paint();
+      if (this.isStale) this.repaint();
+      if (this.margin > 0) this.show();
     });
+  }
+
+  private repaint(): void {
+    const { context, margin, width, height } = this;
+    this.isStale = false;
+    this.offset = { x: 0, y: 0 };
+    const scale = devicePixelRatio;
+    context.setTransform(scale, 0, 0, scale, inPixels(margin), inPixels(margin));
+    context.clearRect(-margin, -margin, width + 2 * margin, height + 2 * margin);
+    this.paint();
+  }
+
+  private show(): void {
+    const { screen, canvas, margin, offset } = this;
+    screen.clearRect(0, 0, canvas.width, canvas.height);
+    screen.drawImage(this.context.canvas, inPixels(offset.x - margin), inPixels(offset.y - margin));
   }
 }

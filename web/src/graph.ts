@@ -15,15 +15,19 @@ import { colors, onThemeChange, type Colors } from "./theme.ts";
 /** Names are shown from this scale on. */
 const LABEL_SCALE = 0.3;
 const PAN_STEP = 60;
+/** Painted beyond the edges of what is seen. */
+const MARGIN = 300;
 
 export class Graph {
   private readonly painter: Painter;
   private readonly layout: Layout;
   private readonly behavior: ZoomBehavior<HTMLCanvasElement, unknown>;
   private transform = zoomIdentity;
+  /** As it was when the graph was painted. */
+  private painted = zoomIdentity;
   private colors: Colors = colors();
   private selection: Selection | null = null;
-  /** What is seen, and the process at which the keyboard is. */
+  /** What is painted, and the process at which the keyboard is. */
   private view: Box = { left: 0, top: 0, right: 0, bottom: 0 };
   private focused: number | null = null;
   private isFitted = false;
@@ -34,13 +38,15 @@ export class Graph {
     private readonly model: Model,
     private readonly choose: (selection: Selection | null) => void,
   ) {
-    this.painter = new Painter(canvas, () => this.paint());
+    this.painter = new Painter(canvas, () => this.paint(), MARGIN);
     this.layout = new Layout(() => this.painter.request());
     this.behavior = zoom<HTMLCanvasElement, unknown>()
       .scaleExtent([0.03, 12])
       .on("zoom", (event: D3ZoomEvent<HTMLCanvasElement, unknown>) => {
         this.transform = event.transform;
-        this.painter.request();
+        const { x, y, k } = event.transform;
+        if (k === this.painted.k) this.painter.move(x - this.painted.x, y - this.painted.y);
+        else this.painter.request();
       });
     select(canvas).call(this.behavior).on("dblclick.zoom", null);
     canvas.addEventListener("click", (event) => this.click(event));
@@ -151,15 +157,16 @@ export class Graph {
   private focus(pid: number | null): void {
     this.focused = pid;
     const place = pid === null ? undefined : this.layout.places.get(pid);
-    if (place && !this.isInView(place)) this.moveTo([place.x, place.y]);
+    if (place && !this.isSeen(place)) this.moveTo([place.x, place.y]);
     this.painter.request();
   }
 
   private paint(): void {
-    const { context } = this.painter;
+    const { context, width, height } = this.painter;
     const { x, y, k } = this.transform;
-    const [left, top] = this.transform.invert([0, 0]);
-    const [right, bottom] = this.transform.invert([this.painter.width, this.painter.height]);
+    this.painted = this.transform;
+    const [left, top] = this.transform.invert([-MARGIN, -MARGIN]);
+    const [right, bottom] = this.transform.invert([width + MARGIN, height + MARGIN]);
     this.view = { left, top, right, bottom };
     context.translate(x, y);
     context.scale(k, k);
@@ -175,6 +182,13 @@ export class Graph {
     }
   }
 
+  /** Whether the middle of a process is within the canvas. */
+  private isSeen(place: Place): boolean {
+    const [x, y] = this.transform.apply([place.x, place.y]);
+    return x >= 0 && x <= this.painter.width && y >= 0 && y <= this.painter.height;
+  }
+
+  /** Whether a process, with all that is around it, may be within what is painted. */
   private isInView({ x, y, radius }: Place): boolean {
     const { left, top, right, bottom } = this.view;
     return x + radius > left && x - radius < right && y + radius + 30 > top && y - radius < bottom;

@@ -1,13 +1,11 @@
 //! The page of `anybinder web`: what strangers are refused by its server, and what a browser shows of a known scenario.
 //!
-//! This program starts itself once more in a private world, and plays the scenario there. Another part of it, in
-//! `web/browser/page.mjs`, drives a Chromium, and is told what it will see. The pictures in `docs/observing.md` are made so:
+//! The scenario is played in a private world. A script, `web/browser/page.mjs`, drives a Chromium there, and checks what it
+//! shows. The pictures in `docs/observing.md` are made so:
 //!
 //! ```sh
-//! ANYBINDER_SCREENSHOTS=$PWD/docs/pictures cargo test -p anybinder --test page browser
+//! ANYBINDER_SCREENSHOTS=$PWD/docs/pictures cargo test -p anybinder --test scenario browser
 //! ```
-
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::env;
 use std::ffi::OsString;
@@ -15,15 +13,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use binder_os::BinderClient;
-use binder_testkit::{DeviceRig, Message, Party, Stage, act_if_asked, commands, introduce, skip};
-use libtest_mimic::{Arguments, Trial};
+use binder_testkit::{DeviceRig, Message, Party, Stage, commands, introduce, skip};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_anybinder");
-/// Which part this process plays in a private world.
-const PART_VARIABLE: &str = "ANYBINDER_TEST_PART";
+use super::{PART_VARIABLE, PROGRAM};
+
 /// Where pictures are to be left, if there are to be some.
 const PICTURES_VARIABLE: &str = "ANYBINDER_SCREENSHOTS";
 /// The name of a process that would be an element if it were taken for markup.
@@ -31,32 +27,8 @@ const HOSTILE_NAME: &str = "<i id=evil>x";
 /// Where the page's sources are.
 const WEB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web");
 
-fn main() -> ExitCode {
-    act_if_asked();
-    match env::var(PART_VARIABLE).as_deref() {
-        Ok("requests") => refuse_strangers(),
-        Ok("browser") => show_a_scenario(),
-        Ok("guest") => be_a_guest(),
-        Ok(other) => panic!("there is no part {other}"),
-        Err(_) => {
-            let trial = |name: &str, part: &'static str| {
-                Trial::test(name, move || {
-                    play(part);
-                    Ok(())
-                })
-            };
-            let trials = vec![
-                trial("strangers_are_refused", "requests"),
-                trial("a_browser_shows_who_waits_for_whom", "browser"),
-            ];
-            return libtest_mimic::run(&Arguments::from_args(), trials).exit_code();
-        }
-    }
-    ExitCode::SUCCESS
-}
-
 /// Plays a part in a private world.
-fn play(part: &str) {
+pub(super) fn play(part: &str) {
     if let Some(missing) = (part == "browser").then(missing_for_a_browser).flatten() {
         return skip(missing);
     }
@@ -124,7 +96,7 @@ fn answer(address: SocketAddr, request: &str) -> String {
     answer
 }
 
-fn refuse_strangers() {
+pub(super) fn refuse_strangers() {
     let page = Page::serve();
     let (address, path) = page.parts();
     let status = |start: &str, headers: &str| {
@@ -163,7 +135,7 @@ fn refuse_strangers() {
 }
 
 /// Has a browser look at processes of which two come to wait for each other, until one is killed.
-fn show_a_scenario() {
+pub(super) fn show_a_scenario() {
     let device = Path::new("/dev/binderfs/binder");
     let rig = DeviceRig::new(device, &device.with_file_name("hwbinder")).unwrap();
     let stage = Stage::new(Box::new(rig));
@@ -251,7 +223,7 @@ impl Drop for Guest {
 }
 
 /// Has a device open until stdin ends.
-fn be_a_guest() {
+pub(super) fn be_a_guest() {
     let client = BinderClient::open(Path::new("/dev/binder")).unwrap();
     client.version().unwrap();
     println!("ready");
