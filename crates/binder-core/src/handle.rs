@@ -68,7 +68,7 @@ impl ReferenceTable {
         if self.by_handle.len() < self.by_handle.capacity() / 4 {
             self.by_handle.shrink_to(self.by_handle.capacity() / 2);
         }
-        let released = self.ids.release_and_shrink(handle);
+        let released = self.ids.release_id(handle);
         debug_assert_eq!(released, Ok(()));
     }
 

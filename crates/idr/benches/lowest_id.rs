@@ -28,7 +28,7 @@ impl LowestFree for IdPool {
     }
 
     fn release(&mut self, id: u32) {
-        self.release_and_shrink(id).expect("an id in use");
+        self.release_id(id).expect("an id in use");
     }
 
     fn acquire(&mut self) -> u32 {

@@ -9,23 +9,19 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-mod bitmap;
 mod id_tree;
 #[cfg(feature = "std")]
 mod idr;
-mod layered_set;
+mod node;
 mod pool;
 #[cfg(feature = "std")]
 mod rcu;
 #[cfg(feature = "std")]
 mod tree;
 
-pub use bitmap::BitmapAllocError;
 #[cfg(feature = "std")]
 pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated, ReservedId};
-pub use pool::{
-    AcquireError, GrowRequest, IdPool, Larger, NotInUse, Reservation, ShrinkRequest, Smaller,
-};
+pub use pool::{AcquireError, IdPool, NotInUse, Reservation};
 #[cfg(feature = "std")]
 pub use rcu::{ChangeGuard, ReadGuard, pin, pin_to_change, reclaim};
 

@@ -1,34 +1,21 @@
-//! The pool of ids, and the two steps in which it changes its size.
-//!
-//! Sizes follow Linux's `IdPool` (`rust/kernel/id_pool.rs`): 64 at first, doubled when full, halved
-//! when the highest id falls below a quarter. Memory is prepared without the pool, so that an owner
-//! that keeps the pool under a lock can let the lock go meanwhile:
-//!
-//! ```
-//! # use std::sync::Mutex;
-//! # use idr::{BitmapAllocError, IdPool};
-//! # fn take(pool: &Mutex<IdPool>) -> Result<Option<u32>, BitmapAllocError> {
-//! let mut locked = pool.lock().expect("not poisoned");
-//! loop {
-//!     if let Some(reservation) = locked.find_unused_id(1) {
-//!         return Ok(Some(reservation.acquire()));
-//!     }
-//!     let Some(request) = locked.grow_request() else { return Ok(None) };
-//!     drop(locked);
-//!     let larger = request.realloc()?;
-//!     locked = pool.lock().expect("not poisoned");
-//!     locked.grow(larger);
-//! }
-//! # }
-//! # assert_eq!(take(&Mutex::new(IdPool::new())), Ok(Some(1)));
-//! ```
+//! The pool of ids: a few words up to 512 of them, a tree of words above.
 
 use core::fmt;
 
-use crate::bitmap::{Bitmap, BitmapAllocError};
 use crate::id_tree::IdTree;
 
-/// A set of ids that finds its lowest free one in logarithmic time, 64 being the base.
+/// The first ids, a bit each.
+pub(crate) type Few = [u64; 8];
+
+/// How many these are.
+pub(crate) const FEW: u32 = 512;
+
+const FEW_BITS: usize = FEW as usize;
+
+/// A set of ids that finds its lowest free one.
+///
+/// Each step takes logarithmic time in the highest id, 64 being the base, and memory is there for those parts of
+/// the range that have ids in use.
 #[derive(Clone)]
 pub struct IdPool {
     ids: Ids,
@@ -36,21 +23,22 @@ pub struct IdPool {
 
 #[derive(Clone)]
 enum Ids {
-    /// The first 64, a bit each.
-    Word(u64),
+    Few(Few),
     /// More.
     Tree(IdTree),
 }
 
 impl IdPool {
-    /// Makes an empty pool with room for 64 ids, without memory from the heap.
+    /// So many ids there are, from 0 on.
+    pub const MAX_IDS: u32 = 1 << 30;
+
+    /// Makes an empty pool, without memory from the heap: the first 512 ids need none.
     #[must_use]
     pub const fn new() -> Self {
-        Self { ids: Ids::Word(0) }
+        Self { ids: Ids::Few([0; 8]) }
     }
 
-    /// Makes an empty pool with room for `ids`, and for as many more as whole words of summaries
-    /// need.
+    /// Makes an empty pool with memory for the ids below `ids`.
     ///
     /// # Errors
     ///
@@ -61,72 +49,93 @@ impl IdPool {
         Ok(pool)
     }
 
-    /// Makes room for the ids below `ids`, so that none of them needs memory when it is taken.
-    ///
-    /// A release that [shrinks](Self::release_and_shrink) the pool may give the room up again.
+    /// Gets memory for the ids below `ids`, which stays until the pool is [drained](Self::drain): none of them needs
+    /// more when it is taken.
     ///
     /// # Errors
     ///
     /// [`AcquireError`] when that is more than a pool can have, or the heap is exhausted.
     pub fn reserve(&mut self, ids: u32) -> Result<(), AcquireError> {
-        if ids <= self.capacity() {
-            return Ok(());
+        if ids > Self::MAX_IDS {
+            return Err(AcquireError::TooLarge { ids });
         }
-        let capacity = ids.checked_next_power_of_two();
-        let capacity = capacity.filter(|capacity| *capacity <= Bitmap::MAX_CAPACITY);
-        let capacity = capacity.ok_or(AcquireError::TooLarge { ids })?;
-        self.grow(GrowRequest { capacity }.realloc()?);
-        Ok(())
+        match &mut self.ids {
+            Ids::Few(_) if ids <= FEW => Ok(()),
+            Ids::Few(few) => {
+                let mut tree = IdTree::new(few)?;
+                tree.reserve(ids)?;
+                self.ids = Ids::Tree(tree);
+                Ok(())
+            }
+            Ids::Tree(tree) => tree.reserve(ids),
+        }
     }
 
-    /// Finds the lowest free id at or after `start`; `None` if the pool is full from there on.
+    /// Finds the lowest free id at or after `start`.
     ///
     /// The id stays free until [`Reservation::acquire`].
-    #[inline]
-    pub fn find_unused_id(&mut self, start: u32) -> Option<Reservation<'_>> {
-        let id = match &mut self.ids {
-            Ids::Word(word) => lowest_clear(*word, start)?,
-            Ids::Tree(tree) => tree.find_unused(start)?,
-        };
-        Some(Reservation { pool: self, id })
-    }
-
-    /// Takes the lowest free id at or after `start`, growing the pool as needed.
     ///
     /// # Errors
     ///
-    /// [`AcquireError`] when the pool may not grow or finds no memory.
+    /// [`AcquireError::Exhausted`] when none is free.
+    pub fn find_unused_id(&mut self, start: u32) -> Result<Reservation<'_>, AcquireError> {
+        let id = match &mut self.ids {
+            Ids::Few(few) => {
+                next_free(few, start).map_or(start.max(FEW), |(index, free)| id_of(index, free))
+            }
+            Ids::Tree(tree) => tree.find_unused(start)?,
+        };
+        if id < Self::MAX_IDS {
+            Ok(Reservation { pool: self, id })
+        } else {
+            Err(AcquireError::Exhausted { start })
+        }
+    }
+
+    /// Takes the lowest free id at or after `start`.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError`] when none is free, or the heap is exhausted.
     #[inline]
     pub fn acquire_lowest(&mut self, start: u32) -> Result<u32, AcquireError> {
-        let taken = match &mut self.ids {
-            Ids::Word(word) => lowest_clear(*word, start).inspect(|id| *word |= 1 << id),
+        match &mut self.ids {
+            Ids::Few(few) => {
+                if let Some((index, free)) = next_free(few, start) {
+                    few[index] |= free & free.wrapping_neg();
+                    return Ok(id_of(index, free));
+                }
+                self.acquire_beyond_few(start)
+            }
             Ids::Tree(tree) => tree.take_lowest(start),
-        };
-        match taken {
-            Some(id) => Ok(id),
-            None => self.acquire_grown(start),
         }
     }
 
     #[cold]
-    fn acquire_grown(&mut self, start: u32) -> Result<u32, AcquireError> {
-        loop {
-            self.grow_for(start)?;
-            if let Some(reservation) = self.find_unused_id(start) {
-                return Ok(reservation.acquire());
+    #[inline(never)]
+    fn acquire_beyond_few(&mut self, start: u32) -> Result<u32, AcquireError> {
+        self.find_unused_id(start)?.acquire()
+    }
+
+    fn take(&mut self, id: u32) -> Result<(), AcquireError> {
+        match &mut self.ids {
+            Ids::Few(few) if id < FEW => {
+                few[id as usize / 64] |= 1 << (id % 64);
+                Ok(())
             }
+            Ids::Few(few) => {
+                let mut tree = IdTree::new(few)?;
+                tree.take(id)?;
+                self.ids = Ids::Tree(tree);
+                Ok(())
+            }
+            Ids::Tree(tree) => tree.take(id),
         }
     }
 
-    fn grow_for(&mut self, start: u32) -> Result<(), AcquireError> {
-        let request = self.grow_request().filter(|_| start < Bitmap::MAX_CAPACITY);
-        self.grow(request.ok_or(AcquireError::Exhausted { start })?.realloc()?);
-        Ok(())
-    }
-
-    /// Frees `id`.
+    /// Frees `id`, and memory that no id in use needs any more.
     ///
-    /// Constant, unless `id` was the highest: then the next lower one is looked for, in logarithmic time.
+    /// Constant, as a rule, unless `id` was the highest: then the next lower one is looked for.
     ///
     /// # Errors
     ///
@@ -134,36 +143,27 @@ impl IdPool {
     #[inline]
     pub fn release_id(&mut self, id: u32) -> Result<(), NotInUse> {
         match &mut self.ids {
-            Ids::Word(word) => release_in_word(word, id),
-            Ids::Tree(tree) => tree.release(id),
-        }
-    }
-
-    /// Frees `id`, and shrinks the pool if that is due.
-    ///
-    /// Finding no memory to shrink into is no error; the next release tries again.
-    ///
-    /// # Errors
-    ///
-    /// [`NotInUse`] if `id` is free, or more than the pool ever had; nothing changes.
-    #[inline]
-    pub fn release_and_shrink(&mut self, id: u32) -> Result<(), NotInUse> {
-        match &mut self.ids {
-            Ids::Word(word) => release_in_word(word, id),
-            Ids::Tree(tree) => {
-                tree.release(id)?;
-                if let Some(capacity) = shrunk(tree.capacity(), tree.end()) {
-                    self.shrink_if_possible(ShrinkRequest { capacity });
+            Ids::Few(few) => {
+                let bit = 1 << (id % 64);
+                match few.get_mut(id as usize / 64) {
+                    Some(word) if *word & bit != 0 => *word ^= bit,
+                    _ => return Err(NotInUse { id }),
                 }
-                Ok(())
+            }
+            Ids::Tree(tree) => {
+                if tree.release(id)? {
+                    self.leave_tree();
+                }
             }
         }
+        Ok(())
     }
 
     #[cold]
-    fn shrink_if_possible(&mut self, request: ShrinkRequest) {
-        if let Ok(smaller) = request.realloc() {
-            self.shrink(smaller);
+    #[inline(never)]
+    fn leave_tree(&mut self) {
+        if let Ids::Tree(tree) = &mut self.ids {
+            self.ids = Ids::Few(tree.first());
         }
     }
 
@@ -197,50 +197,10 @@ impl IdPool {
     }
 
     /// The lowest id in use from `start` on.
-    #[expect(clippy::cast_possible_truncation, reason = "a bit is below the capacity")]
     fn next_used(&self, start: u32) -> Option<u32> {
-        let (words, hole) = match &self.ids {
-            Ids::Word(word) => (core::slice::from_ref(word), None),
-            Ids::Tree(tree) => (tree.words(), tree.hole()),
-        };
-        let next = |start: u32| {
-            bitsearch::next_bit(words, words.len() * 64, start as usize).map(|id| id as u32)
-        };
-        let id = next(start)?;
-        if hole == Some(id) { next(id + 1) } else { Some(id) }
-    }
-
-    /// Asks for twice the capacity; `None` if that exceeds 2^31 - 1.
-    #[must_use]
-    pub fn grow_request(&self) -> Option<GrowRequest> {
-        doubled(self.capacity()).map(|capacity| GrowRequest { capacity })
-    }
-
-    /// Moves into `larger`, or discards it if the pool has grown as far meanwhile.
-    pub fn grow(&mut self, larger: Larger) {
-        if larger.0.capacity() > self.capacity() {
-            self.move_into(larger.0);
-        }
-    }
-
-    /// Asks for less capacity, if an empty or nearly empty pool has more than it needs.
-    #[inline]
-    #[must_use]
-    pub fn shrink_request(&self) -> Option<ShrinkRequest> {
         match &self.ids {
-            Ids::Word(_) => None,
-            Ids::Tree(tree) => {
-                shrunk(tree.capacity(), tree.end()).map(|capacity| ShrinkRequest { capacity })
-            }
-        }
-    }
-
-    /// Moves into `smaller`, or discards it if the pool has changed meanwhile so that this is no
-    /// longer due, too small, or not a gain.
-    pub fn shrink(&mut self, smaller: Smaller) {
-        let Some(request) = self.shrink_request() else { return };
-        if (request.capacity..self.capacity()).contains(&smaller.0.capacity()) {
-            self.move_into(smaller.0);
+            Ids::Few(few) => bitsearch::next_bit(few, FEW_BITS, start as usize).map(few_id),
+            Ids::Tree(tree) => tree.next_used(start),
         }
     }
 
@@ -248,82 +208,65 @@ impl IdPool {
     #[must_use]
     pub fn contains(&self, id: u32) -> bool {
         match &self.ids {
-            Ids::Word(word) => word & 1u64.checked_shl(id).unwrap_or_default() != 0,
+            Ids::Few(few) => bitsearch::is_set(few, id as usize),
             Ids::Tree(tree) => tree.contains(id),
-        }
-    }
-
-    /// How many ids there are, used or free.
-    #[must_use]
-    pub const fn capacity(&self) -> u32 {
-        match &self.ids {
-            Ids::Word(_) => Bitmap::MIN_CAPACITY,
-            Ids::Tree(tree) => tree.capacity(),
         }
     }
 
     /// How many ids are in use.
     #[must_use]
-    pub const fn len(&self) -> u32 {
+    pub fn len(&self) -> u32 {
         match &self.ids {
-            Ids::Word(word) => word.count_ones(),
+            Ids::Few(few) => few.iter().map(|word| word.count_ones()).sum(),
             Ids::Tree(tree) => tree.len(),
         }
     }
 
     /// How much memory the pool has from the heap, in bytes.
     #[must_use]
-    pub const fn heap_bytes(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         match &self.ids {
-            Ids::Word(_) => 0,
+            Ids::Few(_) => 0,
             Ids::Tree(tree) => tree.heap_bytes(),
         }
     }
 
     /// Whether no id is in use.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The highest id in use.
     #[must_use]
-    pub const fn last_id(&self) -> Option<u32> {
+    pub fn last_id(&self) -> Option<u32> {
         match &self.ids {
-            Ids::Word(word) => word.checked_ilog2(),
+            Ids::Few(few) => bitsearch::last_bit(few, FEW_BITS).map(few_id),
             Ids::Tree(tree) => tree.end().checked_sub(1),
         }
     }
-
-    fn move_into(&mut self, bitmap: Bitmap) {
-        let word = match &mut self.ids {
-            Ids::Word(word) => core::slice::from_ref(word),
-            Ids::Tree(tree) => tree.words_without_hole(),
-        };
-        self.ids = if bitmap.capacity() == Bitmap::MIN_CAPACITY {
-            Ids::Word(word[0])
-        } else {
-            Ids::Tree(IdTree::new(bitmap, word))
-        };
-    }
 }
 
-/// Frees `id` of the first 64.
+/// The free ids of the first word that has one from `start` on, and which word that is.
 #[inline]
-fn release_in_word(word: &mut u64, id: u32) -> Result<(), NotInUse> {
-    let bit = if id < Bitmap::MIN_CAPACITY { 1 << id } else { 0 };
-    if *word & bit == 0 {
-        return Err(NotInUse { id });
+fn next_free(few: &Few, start: u32) -> Option<(usize, u64)> {
+    let mut index = start as usize / 64;
+    let mut free = !*few.get(index)? & u64::MAX << (start % 64);
+    while free == 0 {
+        index += 1;
+        free = !*few.get(index)?;
     }
-    *word &= !bit;
-    Ok(())
+    Some((index, free))
 }
 
-/// The lowest bit from `start` on that is clear.
-#[inline]
-fn lowest_clear(word: u64, start: u32) -> Option<u32> {
-    let clear = !word & u64::MAX.checked_shl(start)?;
-    (clear != 0).then(|| clear.trailing_zeros())
+/// The lowest id of some in a word.
+const fn id_of(index: usize, ids: u64) -> u32 {
+    few_id(index) * 64 + ids.trailing_zeros()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "there are 512")]
+const fn few_id(bit: usize) -> u32 {
+    bit as u32
 }
 
 impl Default for IdPool {
@@ -335,7 +278,6 @@ impl Default for IdPool {
 impl fmt::Debug for IdPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IdPool")
-            .field("capacity", &self.capacity())
             .field("len", &self.len())
             .field("last_id", &self.last_id())
             .finish_non_exhaustive()
@@ -358,79 +300,38 @@ impl Reservation<'_> {
     }
 
     /// Takes the id.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::NoMemory`] when the heap is exhausted.
     #[inline]
-    #[expect(clippy::must_use_candidate, reason = "the owner may know the id already")]
-    pub fn acquire(self) -> u32 {
-        match &mut self.pool.ids {
-            Ids::Word(word) => *word |= 1 << self.id,
-            Ids::Tree(tree) => tree.take(self.id),
-        }
-        self.id
+    pub fn acquire(self) -> Result<u32, AcquireError> {
+        self.pool.take(self.id)?;
+        Ok(self.id)
     }
 }
-
-/// The wish for a larger pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a pool grows when it is given the memory"]
-pub struct GrowRequest {
-    capacity: u32,
-}
-
-impl GrowRequest {
-    /// Allocates the memory. Not to be done under a lock.
-    ///
-    /// # Errors
-    ///
-    /// [`BitmapAllocError`] when the heap is exhausted.
-    pub fn realloc(self) -> Result<Larger, BitmapAllocError> {
-        Bitmap::with_capacity(self.capacity).map(Larger)
-    }
-}
-
-/// The wish for a smaller pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a pool shrinks when it is given the memory"]
-pub struct ShrinkRequest {
-    capacity: u32,
-}
-
-impl ShrinkRequest {
-    /// Allocates the memory. Not to be done under a lock.
-    ///
-    /// # Errors
-    ///
-    /// [`BitmapAllocError`] when the heap is exhausted; the pool may stay as large as it is.
-    pub fn realloc(self) -> Result<Smaller, BitmapAllocError> {
-        Bitmap::with_capacity(self.capacity).map(Smaller)
-    }
-}
-
-/// Memory for a larger pool.
-#[derive(Debug)]
-pub struct Larger(Bitmap);
-
-/// Memory for a smaller pool.
-#[derive(Debug)]
-pub struct Smaller(Bitmap);
 
 /// No id could be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcquireError {
-    /// The pool has reached its largest size.
-    #[error("no id is free from {start} on, {} is the highest there is", Bitmap::MAX_CAPACITY - 1)]
+    /// All ids are in use.
+    #[error("no id is free from {start} on, {} is the highest there is", IdPool::MAX_IDS - 1)]
     Exhausted {
         /// The lowest id that would do.
         start: u32,
     },
     /// No pool is that large.
-    #[error("room for {ids} ids was asked for, a pool has at most {}", Bitmap::MAX_CAPACITY)]
+    #[error("room for {ids} ids was asked for, a pool has at most {}", IdPool::MAX_IDS)]
     TooLarge {
         /// How many ids it was to hold.
         ids: u32,
     },
-    /// The pool could not grow.
-    #[error(transparent)]
-    Alloc(#[from] BitmapAllocError),
+    /// Memory could not be had.
+    #[error("no memory for {bytes} bytes of a pool of ids")]
+    NoMemory {
+        /// The size asked for.
+        bytes: usize,
+    },
 }
 
 /// An id that should be in use is free.
@@ -439,22 +340,6 @@ pub enum AcquireError {
 pub struct NotInUse {
     /// The id.
     pub id: u32,
-}
-
-/// The capacity to grow to.
-fn doubled(capacity: u32) -> Option<u32> {
-    capacity.checked_mul(2).filter(|capacity| *capacity <= Bitmap::MAX_CAPACITY)
-}
-
-/// The capacity to shrink to when no id at or above `end` is in use.
-fn shrunk(capacity: u32, end: u32) -> Option<u32> {
-    if capacity == Bitmap::MIN_CAPACITY || end > capacity / 4 {
-        None
-    } else if end == 0 {
-        Some(Bitmap::MIN_CAPACITY)
-    } else {
-        Some(capacity / 2)
-    }
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl IdSet for IdPool {
     }
 
     fn release(&mut self, id: u32) {
-        self.release_and_shrink(id).expect("an id in use");
+        self.release_id(id).expect("an id in use");
     }
 
     fn heap_bytes(&self) -> Option<usize> {

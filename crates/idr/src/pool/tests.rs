@@ -30,10 +30,10 @@ fn the_lowest_free_id_comes_first() {
 #[test]
 fn a_dropped_reservation_changes_nothing() {
     let mut pool = filled(5);
-    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(5));
+    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Ok(5));
     assert_eq!((pool.len(), pool.last_id()), (5, Some(4)));
     assert!(!pool.contains(5));
-    assert_eq!(pool.find_unused_id(0).map(Reservation::acquire), Some(5));
+    assert_eq!(pool.find_unused_id(0).and_then(Reservation::acquire), Ok(5));
     assert_eq!((pool.len(), pool.last_id()), (6, Some(5)));
 }
 
@@ -46,150 +46,93 @@ fn an_owner_may_fill_its_other_fields_between_the_steps() {
     let mut owner = Owner { ids: IdPool::new(), names: [None; 2] };
     let reservation = owner.ids.find_unused_id(1).expect("an empty pool");
     owner.names[reservation.id() as usize] = Some("first");
-    assert_eq!(reservation.acquire(), 1);
+    assert_eq!(reservation.acquire(), Ok(1));
     assert_eq!(owner.names, [None, Some("first")]);
 }
 
 // C055
 #[test]
-fn a_full_pool_doubles() {
+fn a_thousand_ids_come_in_order() {
     let mut pool = IdPool::new();
     for id in 1..=1000 {
         assert_eq!(pool.acquire_lowest(1), Ok(id));
-        assert_eq!(pool.capacity(), (id + 1).next_power_of_two().max(64), "with {id} ids");
     }
+    assert_eq!((pool.len(), pool.last_id()), (1000, Some(1000)));
 }
 
 // C056
 #[test]
-fn a_pool_that_empties_to_its_low_ids_returns_to_64() {
-    let mut pool = filled(128);
-    for id in (16..128).rev() {
-        assert_eq!(pool.release_and_shrink(id), Ok(()));
+fn a_pool_that_empties_to_its_low_ids_has_no_memory() {
+    let mut pool = filled(1024);
+    release(&mut pool, (129..1024).rev());
+    assert_eq!((pool.heap_bytes(), pool.last_id()), (128, Some(128)));
+    // A hole of its own goes with the tree.
+    release(&mut pool, [7, 128]);
+    assert_eq!((pool.heap_bytes(), pool.len()), (0, 127));
+    assert_eq!([7, 128].map(|_| pool.acquire_lowest(0)), [Ok(7), Ok(128)]);
+}
+
+#[test]
+fn memory_is_for_the_parts_of_the_range_that_have_ids() {
+    let mut pool = IdPool::new();
+    let mut ids = alloc::vec::Vec::new();
+    for nth in 1..=48 {
+        ids.push(nth * (IdPool::MAX_IDS / 48) - 1);
+        assert_eq!(pool.acquire_lowest(ids[nth as usize - 1]), Ok(ids[nth as usize - 1]));
     }
-    assert_eq!((pool.capacity(), pool.len()), (64, 16));
-    assert_eq!(pool.acquire_lowest(0), Ok(16));
-}
-
-// C057
-#[test]
-fn a_pool_halves_only_if_its_highest_id_is_below_a_quarter() {
-    let mut pool = filled(128);
-    release(&mut pool, 33..128);
-    assert_eq!((pool.last_id(), pool.shrink_request()), (Some(32), None));
-    release(&mut pool, [32]);
-    assert_eq!(pool.last_id(), Some(31));
-    let request = pool.shrink_request().expect("31 is below a quarter of 128");
-    pool.shrink(request.realloc().expect("memory"));
-    assert_eq!(pool.capacity(), 64);
+    assert!(pool.heap_bytes() < 48 * 8_000, "{} bytes for 48 ids", pool.heap_bytes());
+    release(&mut pool, ids.iter().copied().skip(1));
+    assert!(pool.heap_bytes() < 16_000, "{} bytes for one id", pool.heap_bytes());
+    assert_eq!(pool.find_unused_id(ids[0]).map(|found| found.id()), Ok(ids[0] + 1));
+    release(&mut pool, [ids[0]]);
+    assert_eq!(pool.heap_bytes(), 0);
 }
 
 #[test]
-fn a_large_pool_loses_half_at_each_shrink() {
-    let mut pool = filled(4096);
-    release(&mut pool, (1..4096).rev());
-    for capacity in [2048, 1024, 512, 256, 128, 64] {
-        let request = pool.shrink_request().expect("one id in a large pool");
-        pool.shrink(request.realloc().expect("memory"));
-        assert_eq!(pool.capacity(), capacity);
+fn the_highest_id_of_all_comes_and_goes_without_a_word_read_twice() {
+    let mut pool = IdPool::new();
+    let last = IdPool::MAX_IDS - 1;
+    for first in [0, 5, 70, 5_000, 300_000, 20_000_000] {
+        assert_eq!(pool.acquire_lowest(first), Ok(first));
+        assert_eq!(pool.acquire_lowest(last), Ok(last));
+        assert_eq!(pool.acquire_lowest(last), Err(AcquireError::Exhausted { start: last }));
+        release(&mut pool, [last]);
+        assert_eq!(pool.last_id(), Some(first));
     }
-    assert_eq!(pool.shrink_request(), None);
-    assert!(pool.contains(0));
-}
-
-#[test]
-fn an_empty_pool_shrinks_to_64_at_once() {
-    let mut pool = filled(4096);
-    release(&mut pool, 0..4095);
-    assert_eq!(pool.shrink_request(), None);
-    assert_eq!(pool.release_and_shrink(4095), Ok(()));
-    assert_eq!(pool.capacity(), 64);
-    assert_eq!(pool.shrink_request(), None);
-}
-
-// C058
-#[test]
-fn memory_from_before_another_grew_is_discarded() {
-    let mut pool = filled(64);
-    let (ours, theirs) = (pool.grow_request(), pool.grow_request());
-    let realloc = |request: Option<GrowRequest>| request.expect("room").realloc().expect("memory");
-    pool.grow(realloc(theirs));
-    for id in 64..=128 {
-        assert_eq!(pool.acquire_lowest(0), Ok(id));
-    }
-    pool.grow(realloc(ours));
-    assert_eq!((pool.capacity(), pool.len(), pool.last_id()), (256, 129, Some(128)));
-    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(129));
-}
-
-#[test]
-fn a_shrink_that_is_no_longer_due_is_discarded() {
-    let mut pool = filled(256);
-    release(&mut pool, 10..256);
-    let smaller = pool.shrink_request().expect("due").realloc().expect("memory");
-    assert_eq!(pool.find_unused_id(64).map(Reservation::acquire), Some(64));
-    pool.shrink(smaller);
-    assert_eq!((pool.capacity(), pool.last_id()), (256, Some(64)));
-}
-
-#[test]
-fn a_shrink_may_be_larger_than_due_but_never_too_small_or_no_gain() {
-    let memory_for = |capacity| {
-        let request = ShrinkRequest { capacity };
-        request.realloc().expect("memory")
-    };
-    let mut pool = filled(512);
-    release(&mut pool, 10..512);
-    pool.shrink(memory_for(128));
-    assert_eq!(pool.capacity(), 512, "256 is due");
-    pool.shrink(memory_for(1024));
-    assert_eq!(pool.capacity(), 512, "a shrink never grows");
-    release(&mut pool, 0..10);
-    pool.shrink(memory_for(256));
-    assert_eq!(pool.capacity(), 256, "64 is due, and 256 is a gain");
 }
 
 // C059
 #[test]
-fn all_64_first_ids_are_used_before_the_pool_grows() {
+fn all_first_ids_are_used_before_the_pool_grows() {
     let mut pool = IdPool::new();
-    for id in 1..64 {
+    for id in 1..512 {
         assert_eq!(pool.acquire_lowest(1), Ok(id));
     }
-    assert!(pool.find_unused_id(1).is_none());
-    assert_eq!(pool.find_unused_id(0).map(Reservation::acquire), Some(0));
-    assert!(pool.find_unused_id(0).is_none());
-    assert_eq!((pool.capacity(), pool.len()), (64, 64));
-}
-
-#[test]
-fn the_capacity_stays_below_two_to_the_31() {
-    assert_eq!(doubled(64), Some(128));
-    assert_eq!(doubled(1 << 29), Some(1 << 30));
-    assert_eq!(doubled(1 << 30), None);
+    assert_eq!(pool.find_unused_id(1).map(|found| found.id()), Ok(512));
+    assert_eq!(pool.acquire_lowest(0), Ok(0));
+    assert_eq!((pool.heap_bytes(), pool.len()), (0, 512));
+    assert_eq!(pool.acquire_lowest(0), Ok(512));
 }
 
 #[test]
 fn what_is_not_in_use_cannot_be_released() {
-    let mut pool = filled(300);
+    let mut pool = filled(600);
     // A hole of its own, and one in the bitmap.
     release(&mut pool, [7, 100]);
     let before = alloc::format!("{pool:?}");
-    for id in [7, 100, 300, 511, 512, 1 << 30, u32::MAX] {
+    for id in [7, 100, 600, 1_023, 1_024, 1 << 30, u32::MAX] {
         assert_eq!(pool.release_id(id), Err(NotInUse { id }));
-        assert_eq!(pool.release_and_shrink(id), Err(NotInUse { id }));
     }
     assert_eq!(alloc::format!("{pool:?}"), before);
-    assert_eq!([0, 0, 0].map(|start| pool.acquire_lowest(start)), [Ok(7), Ok(100), Ok(300)]);
+    assert_eq!([0, 0, 0].map(|start| pool.acquire_lowest(start)), [Ok(7), Ok(100), Ok(600)]);
     assert_eq!(NotInUse { id: 7 }.to_string(), "id 7 is not in use");
 }
 
 #[test]
-fn a_start_beyond_the_capacity_grows_the_pool_to_it() {
+fn a_start_may_be_anywhere() {
     let mut pool = IdPool::new();
-    assert!(pool.find_unused_id(5000).is_none());
     assert_eq!(pool.acquire_lowest(5000), Ok(5000));
-    assert_eq!((pool.capacity(), pool.len()), (8192, 1));
+    assert_eq!((pool.len(), pool.last_id()), (1, Some(5000)));
     assert_eq!(pool.acquire_lowest(0), Ok(0));
 }
 
@@ -197,12 +140,12 @@ fn a_start_beyond_the_capacity_grows_the_pool_to_it() {
 #[cfg_attr(miri, ignore = "takes minutes there, and says nothing that the others do not")]
 fn a_hole_is_found_beyond_any_number_of_full_words() {
     let mut pool = filled(300_000);
-    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(300_000));
+    assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Ok(300_000));
     for hole in [0, 63, 64, 4_095, 4_096, 262_143, 262_144, 299_999] {
         release(&mut pool, [hole]);
-        assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Some(hole));
-        assert_eq!(pool.find_unused_id(hole).map(|found| found.id()), Some(hole));
-        assert_eq!(pool.find_unused_id(hole + 1).map(|found| found.id()), Some(300_000));
+        assert_eq!(pool.find_unused_id(0).map(|found| found.id()), Ok(hole));
+        assert_eq!(pool.find_unused_id(hole).map(|found| found.id()), Ok(hole));
+        assert_eq!(pool.find_unused_id(hole + 1).map(|found| found.id()), Ok(300_000));
         assert_eq!(pool.acquire_lowest(0), Ok(hole));
     }
 }
@@ -213,7 +156,7 @@ fn a_start_that_no_pool_reaches_is_refused_and_costs_nothing() {
     for start in [1 << 30, u32::MAX] {
         assert_eq!(pool.acquire_lowest(start), Err(AcquireError::Exhausted { start }));
     }
-    assert_eq!((pool.capacity(), pool.len()), (64, 3));
+    assert_eq!((pool.heap_bytes(), pool.len()), (0, 3));
     let message = AcquireError::Exhausted { start: 1 << 30 }.to_string();
     assert_eq!(message, "no id is free from 1073741824 on, 1073741823 is the highest there is");
 }
@@ -221,18 +164,31 @@ fn a_start_that_no_pool_reaches_is_refused_and_costs_nothing() {
 #[test]
 #[cfg_attr(miri, ignore = "takes minutes there, and says nothing that the others do not")]
 fn an_id_takes_a_quarter_of_a_byte_at_most() {
-    assert_eq!(IdPool::new().heap_bytes(), 0);
-    for ids in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
-        let bytes = IdPool::with_capacity(ids).expect("memory").heap_bytes();
-        assert!(bytes * 4 <= ids as usize, "{bytes} bytes for {ids}");
+    let mut pool = IdPool::new();
+    assert_eq!(pool.heap_bytes(), 0);
+    for ids in 1..=300_000 {
+        assert_eq!(pool.acquire_lowest(0), Ok(ids - 1));
+        if ids >= 1_000 && (ids % 997 == 0 || (ids - 1) % 64 == 0) {
+            let bytes = pool.heap_bytes();
+            assert!(bytes * 4 <= ids as usize, "{bytes} bytes for {ids}");
+        }
     }
+    let bytes = IdPool::with_capacity(10_000_000).expect("memory").heap_bytes();
+    assert!(bytes * 4 <= 10_000_000, "{bytes} bytes");
 }
 
 #[test]
-fn a_capacity_that_is_known_before_needs_no_growth() {
-    for (ids, capacity) in [(0, 64), (64, 64), (65, 128), (1000, 1024)] {
-        let pool = IdPool::with_capacity(ids).expect("memory");
-        assert_eq!((pool.capacity(), pool.len()), (capacity, 0));
+fn memory_that_was_reserved_is_used_and_stays() {
+    for ids in [0, 512, 513, 1_000, 10_000, 300_000] {
+        let mut pool = IdPool::with_capacity(ids).expect("memory");
+        let bytes = pool.heap_bytes();
+        for id in (0..ids).step_by(63) {
+            assert_eq!(pool.acquire_lowest(id), Ok(id));
+        }
+        assert_eq!(pool.heap_bytes(), bytes, "{ids}");
+        pool.retain(|_| false);
+        assert_eq!(pool.heap_bytes(), bytes, "{ids}");
+        assert_eq!((pool.drain().count(), pool.heap_bytes()), (0, 0));
     }
     let too_many = IdPool::with_capacity((1 << 30) + 1);
     assert_eq!(too_many.err(), Some(AcquireError::TooLarge { ids: (1 << 30) + 1 }));
@@ -248,7 +204,7 @@ fn a_search_from_above_does_not_hide_what_is_free_below() {
         assert_eq!(pool.acquire_lowest(0), Ok(id));
     }
     release(&mut pool, [1]);
-    assert_eq!(pool.find_unused_id(3).map(Reservation::acquire), Some(7));
+    assert_eq!(pool.find_unused_id(3).and_then(Reservation::acquire), Ok(7));
     assert_eq!(pool.acquire_lowest(0), Ok(1));
 }
 
@@ -259,20 +215,6 @@ fn a_hole_before_the_start_is_not_found() {
         let len = words * 64;
         let mut pool = filled(len);
         release(&mut pool, [0]);
-        if len == pool.capacity() {
-            assert!(pool.find_unused_id(len - 1).is_none(), "of {len}");
-        }
         assert_eq!(pool.acquire_lowest(len - 1), Ok(len));
     }
-}
-
-#[test]
-fn memory_that_was_prepared_says_for_how_many_ids() {
-    let mut pool = filled(64);
-    let larger = pool.grow_request().unwrap().realloc();
-    assert_eq!(alloc::format!("{larger:?}"), "Ok(Larger(Bitmap { capacity: 128, .. }))");
-    pool.grow(larger.unwrap());
-    release(&mut pool, 0..64);
-    let smaller = pool.shrink_request().unwrap().realloc();
-    assert_eq!(alloc::format!("{smaller:?}"), "Ok(Smaller(Bitmap { capacity: 64, .. }))");
 }

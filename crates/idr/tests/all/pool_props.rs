@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use idr::{IdPool, NotInUse};
+use idr::{AcquireError, IdPool, NotInUse};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -30,9 +30,10 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..300u32, 1..200u32).prop_map(|(start, count)| Step::Acquire { start, count }),
         1 => (0..4_000u32, 1..3u32).prop_map(|(start, count)| Step::Acquire { start, count }),
-        1 => (0..4_000u32).prop_map(|start| Step::Reserve { start }),
+        1 => (far(), 1..100u32).prop_map(|(start, count)| Step::Acquire { start, count }),
+        1 => prop_oneof![0..4_000u32, far()].prop_map(|start| Step::Reserve { start }),
         6 => any::<prop::sample::Index>().prop_map(|nth| Step::Release { nth }),
-        1 => (0..4_000u32).prop_map(|first| Step::ReleaseFrom { first }),
+        1 => prop_oneof![0..4_000u32, far()].prop_map(|first| Step::ReleaseFrom { first }),
         1 => any::<u32>().prop_map(|id| Step::ReleaseAny { id }),
         1 => (0..12u32, any::<bool>()).prop_map(|(bit, is_set)| Step::Retain { bit, is_set }),
         1 => (0..200u32).prop_map(|words| Step::Reserve64 { words }),
@@ -45,20 +46,19 @@ fn lowest_free(model: &BTreeSet<u32>, start: u32) -> u32 {
     start + u32::try_from(taken.count()).expect("a small set")
 }
 
-/// Releases `id`, and shrinks as the rules say: to 64 if empty, by half below a quarter. What was
-/// not in use changes nothing.
+/// Releases `id`, which may not be in use: then nothing changes.
 fn release(pool: &mut IdPool, model: &mut BTreeSet<u32>, id: u32) {
-    let before = pool.capacity();
-    let was_in_use = model.remove(&id);
-    let released = pool.release_and_shrink(id);
-    assert_eq!(released, if was_in_use { Ok(()) } else { Err(NotInUse { id }) });
-    let after = match model.last() {
-        _ if !was_in_use => before,
-        None => 64,
-        Some(last) if before > 64 && *last < before / 4 => before / 2,
-        Some(_) => before,
-    };
-    assert_eq!(pool.capacity(), after);
+    let expected = if model.remove(&id) { Ok(()) } else { Err(NotInUse { id }) };
+    assert_eq!(pool.release_id(id), expected);
+}
+
+/// Ids around where a level of the tree ends, and others.
+fn far() -> impl Strategy<Value = u32> {
+    let level = (0..5u32).prop_map(|level| 1 << (6 * (level + 1)));
+    prop_oneof![
+        (level, 0..200u32).prop_map(|(end, back)| (end + 70u32).saturating_sub(back)),
+        0..IdPool::MAX_IDS,
+    ]
 }
 
 proptest! {
@@ -70,12 +70,17 @@ proptest! {
             match step {
                 Step::Acquire { start, count } => for _ in 0..count {
                     let id = lowest_free(&model, start);
+                    if id >= IdPool::MAX_IDS {
+                        prop_assert_eq!(pool.acquire_lowest(start), Err(AcquireError::Exhausted { start }));
+                        break;
+                    }
                     prop_assert_eq!(pool.acquire_lowest(start), Ok(id));
                     prop_assert!(model.insert(id));
                 },
                 Step::Reserve { start } => {
-                    let id = Some(lowest_free(&model, start)).filter(|id| *id < pool.capacity());
-                    prop_assert_eq!(pool.find_unused_id(start).map(|found| found.id()), id);
+                    let id = Some(lowest_free(&model, start)).filter(|id| *id < IdPool::MAX_IDS);
+                    let found = pool.find_unused_id(start).map(|found| found.id());
+                    prop_assert_eq!(found, id.ok_or(AcquireError::Exhausted { start }));
                 }
                 Step::Release { nth } => if !model.is_empty() {
                     let id = *model.iter().nth(nth.index(model.len())).unwrap();
@@ -94,17 +99,18 @@ proptest! {
                 }
                 Step::Reserve64 { words } => {
                     prop_assert_eq!(pool.reserve(words * 64), Ok(()));
-                    prop_assert!(pool.capacity() >= words * 64);
                 }
                 Step::Drain => {
                     prop_assert!(pool.drain().eq(std::mem::take(&mut model)));
-                    prop_assert_eq!((pool.capacity(), pool.heap_bytes()), (64, 0));
+                    prop_assert_eq!(pool.heap_bytes(), 0);
                 }
             }
             prop_assert_eq!(pool.len() as usize, model.len());
             prop_assert_eq!(pool.last_id(), model.last().copied());
             prop_assert!(pool.iter().eq(model.iter().copied()));
         }
-        prop_assert!((0..pool.capacity()).filter(|id| pool.contains(*id)).eq(model));
+        prop_assert!(model.iter().all(|id| pool.contains(*id)));
+        let others = model.iter().flat_map(|id| [id.wrapping_sub(1), id + 1, id ^ 0x1000_0040]);
+        prop_assert!(others.chain(0..5_000).all(|id| pool.contains(id) == model.contains(&id)));
     }
 }
