@@ -17,7 +17,8 @@ const FOR_OTHERS: [&str; 9] = [
 ];
 
 /// Crates that those are built of.
-const BELOW: [&str; 4] = ["binder-os", "binder-ring", "binder-ring-client", "binder-uapi"];
+const BELOW: [&str; 5] =
+    ["binder-lane", "binder-os", "binder-ring", "binder-ring-client", "binder-uapi"];
 
 /// How packages are tried.
 #[derive(clap::Args)]

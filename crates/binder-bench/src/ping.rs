@@ -20,6 +20,8 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
+use binder_os::lanes_wanted_after;
+
 use crate::actor::Actor;
 use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
@@ -43,6 +45,7 @@ use crate::target::BenchTarget;
 Examples:
   anybinder run -- anybinder bench ping
   anybinder bench ping --trace --sizes 64
+  ANYBINDER_LANES=32 anybinder run -- anybinder bench ping --libbinder
   anybinder bench ping --device /dev/binderfs/binder --daemon-pid 1234 --sizes 64,4096")]
 pub struct PingOptions {
     #[command(flatten)]
@@ -110,12 +113,18 @@ enum What {
     Ring,
     /// The same with a server as that of `Deferred`.
     DeferredRing,
+    /// As `Ring`, and past the driver where that allows it.
+    Lane,
+    /// As `DeferredRing`, likewise.
+    DeferredLane,
     /// As `Binder`, while a trace of the device is followed.
     Traced,
     /// As `DeferredRing`, traced.
     TracedRing,
     /// The client library, whose server defers completions too.
     Library,
+    /// The same past the driver.
+    LibraryLane,
     /// The device of the kernel's driver.
     Kernel,
     /// A futex and shared memory.
@@ -273,6 +282,12 @@ fn assemble(
             let server = shared(service::start_with(&device, cores.server, open)?);
             let mut kinds =
                 vec![(What::Ring, Completions::Own), (What::DeferredRing, Completions::Deferred)];
+            if lanes_wanted_after().is_some() {
+                kinds = vec![
+                    (What::Lane, Completions::Own),
+                    (What::DeferredLane, Completions::Deferred),
+                ];
+            }
             kinds.extend(options.trace.then_some((What::TracedRing, Completions::Deferred)));
             for (what, completions) in kinds {
                 let client = binder::start(&device, cores.client, Some(completions), open)?;
@@ -286,7 +301,8 @@ fn assemble(
     }
     if options.libbinder {
         let (client, server) = library::start(&device.with_file_name("hwbinder"), cores)?;
-        let (what, carries) = (What::Library, CallCargo::Bytes);
+        let what = if lanes_wanted_after().is_some() { What::LibraryLane } else { What::Library };
+        let carries = CallCargo::Bytes;
         peers.push(Peer { what, carries, client, server: shared(server), daemon, traced: None });
     }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
@@ -355,6 +371,9 @@ impl What {
             Self::Deferred => "deferred",
             Self::Ring => "ring",
             Self::DeferredRing => "deferred ring",
+            Self::Lane => "lane",
+            Self::DeferredLane => "deferred lane",
+            Self::LibraryLane => "libbinder lane",
             Self::Traced => "traced",
             Self::TracedRing => "traced ring",
             Self::Library => "libbinder",
@@ -374,6 +393,7 @@ impl What {
         match self {
             Self::Library | Self::TracedRing => Some(Self::DeferredRing),
             Self::Traced => Some(Self::Binder),
+            Self::LibraryLane => Some(Self::DeferredLane),
             _ if files > 0 => Some(self),
             _ => None,
         }

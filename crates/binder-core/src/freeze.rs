@@ -43,6 +43,11 @@ pub(crate) struct Freezer {
 }
 
 impl Freezer {
+    /// Whether the process is frozen, or will be.
+    pub(crate) fn is_concerned(&self) -> bool {
+        self.state != State::No
+    }
+
     /// Whether others are to be told that the process is frozen.
     pub(crate) fn is_frozen(&self) -> bool {
         self.state == State::Yes
@@ -70,6 +75,11 @@ impl Program {
             found.extend(context.processes.keys().filter(is_meant).map(|key| (place, key)));
         }
         if found.is_empty() { Err(Errno::EINVAL) } else { Ok(Self(found)) }
+    }
+
+    /// Its processes, each with the place of its context.
+    pub fn processes(&self) -> impl Iterator<Item = (usize, ProcessKey)> {
+        self.0.iter().copied()
     }
 
     /// Handles `BINDER_FREEZE` that thaws.

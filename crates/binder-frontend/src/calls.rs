@@ -8,7 +8,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use binder_core::{ProcessKey, ThreadKey};
+use binder_core::{Context, ProcessKey, Standing, ThreadKey};
 use binder_uapi::BinderWriteRead;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -38,6 +38,9 @@ pub struct Call {
     /// The access by which its first commands were fetched, if that was before it came.
     pub(crate) fetched: Option<Box<AccessRequest>>,
     pub(crate) returns: CarriedReturns,
+    /// Whether its answer tells where its thread stands then.
+    tells_standing: bool,
+    pub(crate) standing: Standing,
 }
 
 /// What a call waits for.
@@ -85,6 +88,8 @@ impl Call {
             pieces: 0,
             fetched: None,
             returns: CarriedReturns::default(),
+            tells_standing: false,
+            standing: Standing::default(),
         }
     }
 
@@ -104,6 +109,23 @@ impl Call {
     /// reach the client then.
     pub fn carry_returns(&mut self, start: u64, room_bytes: usize) {
         self.returns.begin(start, room_bytes);
+    }
+
+    /// Has its answer tell [where its thread stands](Self::standing) then.
+    pub fn tell_standing(&mut self) {
+        self.tells_standing = true;
+    }
+
+    /// Notes where its thread stands, if its answer tells.
+    pub(crate) fn note_standing(&mut self, context: &Context) {
+        if self.tells_standing {
+            self.standing = context.standing(self.context.process, self.context.tid);
+        }
+    }
+
+    /// Where its thread stands after it, if it was to tell.
+    pub fn standing(&self) -> Standing {
+        self.standing
     }
 
     /// Notes that a signal wants to end it, before it comes.

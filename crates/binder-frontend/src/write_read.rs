@@ -302,6 +302,7 @@ impl<F: Clone> Frontend<F> {
             self.carry_out_effects();
         }
         call.data = IoctlData::of(&call.request);
+        call.note_standing(&self.context);
         self.actions.push(Action::Answer { call, answer });
     }
 }

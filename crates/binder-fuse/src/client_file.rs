@@ -236,6 +236,18 @@ impl ClientFile {
         credentials::fsuid(pidfd).ok()
     }
 
+    /// A pidfd by which the uids of a thread that has called can be asked for. None where there is none.
+    pub(crate) fn thread_pidfd(&self, tid: u32) -> Option<OwnedFd> {
+        let threads = self.threads();
+        let pidfd = match threads.by_tid.get(&tid)?.thread.pidfd() {
+            Some(pidfd) => pidfd,
+            // That of a process is its first thread's.
+            None if tid == self.pid => self.known.pidfd.as_fd(),
+            None => return None,
+        };
+        pidfd.try_clone_to_owned().ok()
+    }
+
     /// The ring of its process, if there is one.
     pub(crate) fn ring(&self) -> Option<Arc<RingFile>> {
         self.ring.read().unwrap_or_else(PoisonError::into_inner).clone()

@@ -12,6 +12,7 @@ use binder_report::LockUsage;
 use crate::client::Clients;
 use crate::client_file::ClientFile;
 use crate::combining_lock::CombiningLock;
+use crate::ring::Lanes;
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::session::SessionShared;
 use crate::trace::{DataWanted, DeviceTracer, TraceHub};
@@ -56,6 +57,8 @@ pub(crate) struct DeviceState {
     lock_usage: LockUsage,
     /// Where events go, while the device is traced.
     tracer: Option<Box<DeviceTracer>>,
+    /// Calls that pass the driver by.
+    pub(crate) lanes: Lanes,
 }
 
 /// One thing to do with the state of a device.
@@ -157,11 +160,13 @@ impl DeviceState {
             held_since_ns: None,
             lock_usage: LockUsage::default(),
             tracer: None,
+            lanes: Lanes::default(),
         }
     }
 
     /// Hands out what is to be done.
     pub(crate) fn hand_out(&mut self, batch: &mut Batch) {
+        self.see_to_lanes();
         if self.tracer.is_some() {
             self.hand_on_trace();
         }
@@ -220,6 +225,15 @@ impl DeviceState {
         let context = self.frontend.context_mut();
         self.tracer = by.map(|(hub, name, data)| DeviceTracer::new(hub, name, data).into());
         if self.tracer.is_some() { context.begin_trace() } else { context.end_trace() }
+        // Who traces has no lanes.
+        if self.tracer.is_some() {
+            self.revoke_lanes();
+        }
+    }
+
+    /// Whether the device is traced.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.tracer.is_some()
     }
 
     /// Hands on what was noted since the job before.

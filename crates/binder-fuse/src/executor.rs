@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use binder_core::{Commands, Errno, FdWork, ProcessKey};
+use binder_core::{Commands, Errno, FdWork, ProcessKey, Standing};
 use binder_frontend::{Action, Answer, Cancelled, Event, RequestContext, Spares};
 use binder_os::realtime::Boost;
 use binder_os::{injection, proc_files};
@@ -136,7 +136,13 @@ impl SessionShared {
     ) {
         match action {
             Action::Answer { call, answer } => {
-                self.answer(call.unique(), answer, call.data(), call.returns());
+                match RingCallId::of_unique(call.unique()) {
+                    Some(id) => {
+                        let (data, returns) = (call.data(), call.returns());
+                        self.answer_in_ring(id, answer, data, returns, call.standing());
+                    }
+                    None => self.answer(call.unique(), answer, call.data(), call.returns()),
+                }
                 spares.keep_call(call);
             }
             Action::AnswerPoll { unique, is_readable: Ok(is_readable) } => {
@@ -209,7 +215,7 @@ impl SessionShared {
 
     pub(crate) fn answer(&self, unique: u64, answer: Answer, data: &[u8], returns: &[u8]) {
         if let Some(id) = RingCallId::of_unique(unique) {
-            return self.answer_in_ring(id, answer, data, returns);
+            return self.answer_in_ring(id, answer, data, returns, Standing::default());
         }
         let result = match answer {
             Answer::Done => 0,

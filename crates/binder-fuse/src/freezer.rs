@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use binder_core::{Context, Errno, Freeze, Patience, Program};
 use binder_frontend::{Answer, RequestContext};
+use binder_ring::PATIENCE_MS;
 use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
 
 use crate::device::{Batch, Device, DeviceState};
@@ -87,6 +88,13 @@ impl FreezerThread {
                 if let Some(FreezerEvent::End) = event {
                     return;
                 }
+                if let Some(FreezerEvent::Freeze { device, request, info }) = &event
+                    && !end_lanes(&kept, device, request, info)
+                {
+                    let busy = Answer::Failed(Errno::EAGAIN);
+                    with_all(&kept, |devices| answer(devices, device, request.unique, busy));
+                    continue;
+                }
                 with_all(&kept, |devices| advance(devices, &mut waiting, event));
             }
         };
@@ -132,6 +140,37 @@ fn with_all(shared: &SessionShared, work: impl FnOnce(&mut [&mut DeviceState])) 
     for (device, batch) in devices.iter().zip(&mut batches) {
         device.run(None, batch);
         shared.execute(device, batch, &mut |left| shared.leave(left));
+    }
+}
+
+/// For so long calls of lanes that are under way are waited for: their callers have them taken over before.
+const LANES_END_WITHIN: Duration = Duration::from_millis(2 * PATIENCE_MS as u64);
+/// So often it is looked whether they are.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// Takes the lanes of a program back that is to be frozen, and waits until the driver knows of all that is under way in them. Says
+/// whether it does: a caller that is stopped has its call there.
+fn end_lanes(
+    shared: &SessionShared,
+    device: &Device,
+    request: &RequestContext,
+    info: &BinderFreezeInfo,
+) -> bool {
+    let until = Instant::now() + LANES_END_WITHIN;
+    loop {
+        let mut is_serving = false;
+        with_all(shared, |devices| {
+            let Ok(program) = find(devices, device, request, info.pid) else { return };
+            for (place, process) in program.processes().filter(|_| info.enable != 0) {
+                if let Some(state) = devices.get_mut(place) {
+                    is_serving |= state.revoke_lanes_of(process);
+                }
+            }
+        });
+        if !is_serving || Instant::now() >= until {
+            return !is_serving;
+        }
+        thread::sleep(LOOK_EVERY);
     }
 }
 

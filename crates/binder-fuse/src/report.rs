@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use binder_core::{Context, LogEntry, ProcessKey, Snapshot, SnapshotCursor, SnapshotItem};
 use binder_report::records::{MemoryRecord, Share};
-use binder_report::{DeviceFigures, Doors, Interfaces, LockUsage};
+use binder_report::{DeviceFigures, Door, Doors, Interfaces, LockUsage};
 
 use crate::device::{DeviceId, DeviceState};
 use crate::logs::ShortLog;
@@ -145,7 +145,8 @@ fn doors_of(state: &DeviceState, items: &[SnapshotItem]) -> Doors {
         if let SnapshotItem::Process(process) = item
             && state.clients.get(process.key).is_some_and(|client| client.file.ring().is_some())
         {
-            doors.add_ring(process.key);
+            let has_lanes = state.lanes.count_of(process.key) > 0;
+            doors.add(process.key, if has_lanes { Door::Lane } else { Door::Ring });
         }
     }
     doors

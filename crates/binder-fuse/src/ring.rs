@@ -11,6 +11,7 @@ mod access;
 mod crowd;
 mod file;
 mod files;
+mod lanes;
 mod urgency;
 mod watcher;
 
@@ -19,7 +20,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use binder_core::{Errno, ProcessKey};
+use binder_core::{Errno, ProcessKey, Standing};
 use binder_frontend::{Answer, Call, CallingThread, IoctlData, RequestContext};
 use binder_os::RingMemory;
 use binder_ring::layout::RETURNS_BYTES;
@@ -39,6 +40,7 @@ use crate::strings::errno;
 use crate::wire::send;
 
 pub(crate) use file::{MovedFdWork, RingCallId, RingFile};
+pub(crate) use lanes::Lanes;
 pub(crate) use watcher::RingWatcher;
 
 use file::{BegunCall, Unbound, WaitBegun};
@@ -271,6 +273,9 @@ impl SessionShared {
         let thread = CallingThread { priority, ..CallingThread::default() };
         let posted = call;
         let mut call = new_call(batch, request, &posted);
+        if ring.knows_lanes() {
+            call.tell_standing();
+        }
         if let Some(mut fetch) = batch.spares.fetch(request, &posted)
             && self.access_in_slot(&file, &mut fetch, MemoryAccessor::Reader)
         {
@@ -304,6 +309,7 @@ impl SessionShared {
         answer: Answer,
         data: &[u8],
         returns: &[u8],
+        standing: Standing,
     ) {
         let result = match answer {
             Answer::Done => 0,
@@ -313,12 +319,23 @@ impl SessionShared {
         // A call that comes to no front end has no struct to give back.
         let call = BinderWriteRead::read_from_bytes(data).ok();
         let call = call.or_else(|| self.rings.get(id)?.posted_call(id));
-        self.finish_in_ring(id, result, &call.unwrap_or_default(), returns);
+        self.finish_standing(id, result, &call.unwrap_or_default(), returns, standing);
     }
 
     fn finish_in_ring(&self, id: RingCallId, result: i32, call: &BinderWriteRead, returns: &[u8]) {
+        self.finish_standing(id, result, call, returns, Standing::default());
+    }
+
+    fn finish_standing(
+        &self,
+        id: RingCallId,
+        result: i32,
+        call: &BinderWriteRead,
+        returns: &[u8],
+        standing: Standing,
+    ) {
         let Some(ring) = self.rings.get(id) else { return };
-        if let Some(waits) = ring.answer(id, result, call, returns) {
+        if let Some(waits) = ring.answer(id, result, call, returns, standing) {
             self.end_wait(waits);
         }
         self.end_ring_if_done(&ring);

@@ -1,73 +1,89 @@
-//! Where things lie in the two segments of a lane.
+//! Where things lie in a lane's segment, which the caller makes and both parties write.
 //!
-//! | offset | in the caller's segment | in the server's |
-//! |---|---|---|
-//! | 0 | [`CallerHeader`] | [`ServerHeader`] |
-//! | 4096 + n x [`SLOT_BYTES`] | [`RequestHead`], then [`DATA_BYTES`] of data | [`ReplyHead`], then as much |
+//! | offset | what |
+//! |---|---|
+//! | 0 | the [`LaneHead`] |
+//! | [`REQUEST_START`] | [`DATA_BYTES`] of a call's data |
+//! | [`REPLY_START`] | as much of its reply's |
 //!
-//! n is the slot of the caller's thread in its ring. Numbers are those of the machine. Pages that were never touched cost nothing.
+//! Numbers are those of the machine. Pages that were never touched cost nothing.
 
 use core::sync::atomic::AtomicU32;
 
-use binder_ring::layout::SLOTS;
+use crate::word::LaneWord;
 
-use crate::attention::{AwakeCount, CallBell};
-use crate::posted::PostedWord;
-use crate::served::ServedWord;
-
-/// Where slot 0 starts.
-pub const SLOTS_START: usize = 4096;
-/// From one slot to the next: as much as in a ring.
-pub const SLOT_BYTES: usize = 72 << 10;
-/// Of a whole segment.
-pub const SEGMENT_BYTES: usize = SLOTS_START + SLOTS as usize * SLOT_BYTES;
-/// Where a slot's data starts.
-pub const DATA_START: usize = size_of::<RequestHead>();
+/// Where a call's data starts.
+pub const REQUEST_START: usize = size_of::<LaneHead>();
+/// Where the data of its reply starts.
+pub const REPLY_START: usize = 72 << 10;
 /// As much room there is for the bytes of a call, and of its reply.
-pub const DATA_BYTES: usize = SLOT_BYTES - DATA_START;
+pub const DATA_BYTES: usize = REPLY_START - REQUEST_START;
+/// Of a whole segment.
+pub const SEGMENT_BYTES: usize = 2 * REPLY_START;
 
-/// The beginning of a caller's segment.
+/// The beginning of a segment.
 #[derive(Debug, Default)]
-#[repr(C, align(64))]
-pub struct CallerHeader {
-    /// On which idle threads of the server sleep.
-    pub bell: CallBell,
+#[repr(C)]
+pub struct LaneHead {
+    /// How far the call has come.
+    pub word: LaneWord,
+    _to_line: [u32; 15],
+    /// Written by the caller.
+    pub request: RequestHead,
+    /// Written by the server.
+    pub reply: ReplyHead,
 }
 
-/// The beginning of a server's segment.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-pub struct ServerHeader {
-    /// How many threads will look for calls.
-    pub awake: AwakeCount,
-}
-
-/// The beginning of a slot of a caller's segment.
+/// What a call is, beside its data.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct RequestHead {
-    /// Which call was made last.
-    pub posted: PostedWord,
     /// What is called.
     pub code: AtomicU32,
     /// The flags of the transaction.
     pub flags: AtomicU32,
     /// Bytes of data.
     pub len: AtomicU32,
+    /// The processor on which the caller's thread was.
+    pub cpu: AtomicU32,
 }
 
-/// The beginning of a slot of a server's segment.
+/// What came of a call.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct ReplyHead {
-    /// What has become of the call.
-    pub served: ServedWord,
+    /// An [`Outcome`].
+    pub outcome: AtomicU32,
     /// The flags of the transaction.
     pub flags: AtomicU32,
     /// Bytes of data.
     pub len: AtomicU32,
+    /// The processor on which the server's thread was.
+    pub cpu: AtomicU32,
+}
+
+/// How a call ended that its caller has not left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Outcome {
+    /// The server would not have it: it was not made.
+    Declined = 0,
+    /// There is a reply.
+    Replied = 1,
+    /// The driver has it.
+    Adopted = 2,
+}
+
+impl Outcome {
+    /// The outcome of this number; what is none counts as adopted, of which the driver knows.
+    pub fn of_number(number: u32) -> Self {
+        match number {
+            0 => Self::Declined,
+            1 => Self::Replied,
+            _ => Self::Adopted,
+        }
+    }
 }
 
 // Both sides may have been built apart.
-const _: () = assert!(size_of::<RequestHead>() == 64 && size_of::<ReplyHead>() == 64);
-const _: () = assert!(size_of::<CallerHeader>() == 64 && size_of::<ServerHeader>() == 64);
+const _: () = assert!(size_of::<LaneHead>() == 192 && DATA_BYTES > 64 << 10);

@@ -1,38 +1,31 @@
-//! The lane: words by which two programs exchange calls without the driver, which can take over any of them at any moment.
+//! The lane: words by which a thread exchanges calls with a server, past the driver, which can be given any of them.
 //!
-//! A lane leads from a caller's process to a server's. Each thread of the caller has one call in it at most, which has a number.
-//! The words of that call lie in three segments, so that whoever lies harms its own calls alone:
+//! A lane leads from one thread of a client to one object of another process. The words of a call lie where the two parties of
+//! each alone can write, so that one that lies harms its own calls:
 //!
-//! | word | written by | read by | says |
+//! | word | where | parties | says |
 //! |---|---|---|---|
-//! | [`PostedWord`] | the caller | server, driver | which call it has made last, and whether it sleeps |
-//! | [`ServedWord`] | server, driver | the caller | what has become of that call |
-//! | [`GrantWord`] | the driver | caller, server | whether calls may be made and served |
+//! | [`LaneWord`] | the lane's segment | caller, server | whether the server looks for a call, and how far one has come |
+//! | [`LaneNote`] of the caller | its slot in its ring | caller, driver | that its thread makes a call by a lane |
+//! | [`LaneNote`] of the server | a slot in its ring | server, driver | that its thread serves one |
 //!
-//! The word that is written by two is where a call is decided: a server's thread [claims](ServedWord::claim) it, and
-//! [replies](ServedWord::reply), unless the driver has [adopted](ServedWord::adopt) it before. An adopted call is one of the
-//! driver's from then on, as if it had never gone another way: if a thread serves it, the driver knows which.
-//!
-//! Here is who must be woken and who has what, free of system calls. The segments, and when the driver grants, adopts
-//! and revokes, are not. `docs/decisions/0042-the-lane.md` has the reasons.
+//! The driver has no part in a lane's segment. It takes a call over when the caller or the server asks for that: both have
+//! noted the call then, and from what the driver makes of the two notes on, the call is one of its own. Who is to be woken, and who
+//! has what, is here, free of system calls. `docs/decisions/0042-the-lane.md` has the reasons.
 
 #![no_std]
 
-mod attention;
-mod grant;
 #[cfg(not(loom))]
 pub mod layout;
-mod posted;
+mod note;
 #[cfg(not(loom))]
 mod segment;
-mod served;
+mod word;
 
-pub use attention::{AwakeCount, CallBell};
-pub use grant::GrantWord;
-pub use posted::{CallNumber, PostedWord};
+pub use note::{LaneId, LaneNote, NoteKind};
 #[cfg(not(loom))]
-pub use segment::{CallerSegment, LaneSegment, ServerSegment};
-pub use served::{Adoption, AlreadyAdopted, CallProgress, ServedWord};
+pub use segment::LaneSegment;
+pub use word::{CallLeft, LaneState, LaneWord, LeftToDriver, Woken};
 
 #[cfg(all(test, loom))]
 mod interleavings;

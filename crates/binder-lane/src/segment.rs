@@ -5,115 +5,146 @@
     reason = "memory that another process changes is copied through raw pointers"
 )]
 
-use core::fmt;
-use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
-use binder_ring::SlotIndex;
-
-use crate::layout::{
-    CallerHeader, DATA_BYTES, DATA_START, ReplyHead, RequestHead, SLOT_BYTES, SLOTS_START,
-    ServerHeader,
-};
-
-/// That which a caller's threads write, and server and driver read.
-pub type CallerSegment = LaneSegment<CallerHeader, RequestHead>;
-
-/// That which a server's threads and the driver write, and the caller reads.
-pub type ServerSegment = LaneSegment<ServerHeader, ReplyHead>;
+use crate::layout::{DATA_BYTES, LaneHead, REPLY_START, REQUEST_START};
 
 /// A segment that is mapped. All of it may change at any moment: what is read of it is copied, and numbers are atomic.
 ///
-/// It is as good as a pointer: who made it sees to the mapping. Who may only read it must call nothing that is for others.
-pub struct LaneSegment<Header, Head> {
+/// It is as good as a pointer: who made it sees to the mapping.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneSegment {
     start: NonNull<u8>,
-    of: PhantomData<fn() -> (Header, Head)>,
 }
 
 // SAFETY: the mapping belongs to the process, not to a thread, as the caller of `new` says.
-unsafe impl<Header, Head> Send for LaneSegment<Header, Head> {}
+unsafe impl Send for LaneSegment {}
 
-// SAFETY: heads are of atomics alone, and bytes are copied through raw pointers, never lent: what races in them are bytes
+// SAFETY: the head is of atomics alone, and bytes are copied through raw pointers, never lent: what races in them are bytes
 // that either side takes for claims of the other's.
-unsafe impl<Header, Head> Sync for LaneSegment<Header, Head> {}
+unsafe impl Sync for LaneSegment {}
 
-impl<Header, Head> Clone for LaneSegment<Header, Head> {
-    fn clone(&self) -> Self {
-        *self
-    }
+/// Which data of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    Request = REQUEST_START as isize,
+    Reply = REPLY_START as isize,
 }
 
-impl<Header, Head> Copy for LaneSegment<Header, Head> {}
-
-impl<Header, Head> fmt::Debug for LaneSegment<Header, Head> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LaneSegment").field(&self.start).finish()
-    }
-}
-
-impl<Header, Head> LaneSegment<Header, Head> {
-    /// A place within a slot.
-    fn place(&self, slot: SlotIndex, at: usize) -> NonNull<u8> {
-        debug_assert!(at <= SLOT_BYTES);
-        let offset = SLOTS_START + slot.number() as usize * SLOT_BYTES + at;
-        // SAFETY: a slot lies within the segment, and `at` within the slot or at its end.
-        unsafe { self.start.add(offset) }
+impl LaneSegment {
+    /// The segment at `start`.
+    ///
+    /// # Safety
+    ///
+    /// At `start` [`SEGMENT_BYTES`](crate::layout::SEGMENT_BYTES) are mapped to be read and written, from the
+    /// beginning of a page on, for as long as this value or a copy of it is used; and no reference to any of that memory
+    /// exists but through this type.
+    pub const unsafe fn new(start: NonNull<u8>) -> Self {
+        Self { start }
     }
 
-    /// Copies `bytes` to the beginning of a slot's data. Says whether they have room. For who writes the segment.
+    /// Its beginning.
+    pub fn head(&self) -> &LaneHead {
+        // SAFETY: a head lies there, aligned since the segment is; it is of atomics alone, for which any bytes do.
+        unsafe { self.start.cast().as_ref() }
+    }
+
+    /// Writes a call's data. Says whether it has room. For the caller.
     #[must_use]
-    pub fn write_data(&self, slot: SlotIndex, bytes: &[u8]) -> bool {
+    pub fn write_request(&self, bytes: &[u8]) -> bool {
+        self.write(Part::Request, bytes)
+    }
+
+    /// Writes a reply's data. Says whether it has room. For the server.
+    #[must_use]
+    pub fn write_reply(&self, bytes: &[u8]) -> bool {
+        self.write(Part::Reply, bytes)
+    }
+
+    /// Copies the first `len` bytes of a call's data to `to`. For the server.
+    ///
+    /// # Safety
+    ///
+    /// At `to` so many bytes can be written, and they are not of a segment.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    pub unsafe fn copy_request(&self, to: *mut u8, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.copy(Part::Request, to, len) }
+    }
+
+    /// Copies the first `len` bytes of a reply's data to `to`. For the caller.
+    ///
+    /// # Safety
+    ///
+    /// As [`copy_request`](Self::copy_request).
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    pub unsafe fn copy_reply(&self, to: *mut u8, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.copy(Part::Reply, to, len) }
+    }
+
+    fn place(&self, part: Part) -> *mut u8 {
+        // SAFETY: both parts start within the segment.
+        unsafe { self.start.as_ptr().offset(part as isize) }
+    }
+
+    fn write(&self, part: Part, bytes: &[u8]) -> bool {
         let has_room = bytes.len() <= DATA_BYTES;
         if has_room {
-            let to = self.place(slot, DATA_START).as_ptr();
-            // SAFETY: the range lies within the slot, as was checked, and `bytes` in no segment: those are never lent.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) }
+            // SAFETY: the range lies within the segment, as was checked, and `bytes` in no segment: those are never lent.
+            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.place(part), bytes.len()) }
         }
         has_room
     }
 
-    /// Fills `into` from the beginning of a slot's data. Says whether there is so much.
-    #[must_use]
-    pub fn read_data(&self, slot: SlotIndex, into: &mut [u8]) -> bool {
-        let is_there = into.len() <= DATA_BYTES;
-        if is_there {
-            let from = self.place(slot, DATA_START).as_ptr();
-            // SAFETY: the range lies within the slot, as was checked, and `into` in no segment.
-            unsafe { ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) }
-        }
-        is_there
+    unsafe fn copy(&self, part: Part, to: *mut u8, len: usize) {
+        assert!(len <= DATA_BYTES, "{len} bytes exceed a lane's data");
+        // SAFETY: the range lies within the segment, as was checked; the other is the caller's promise.
+        unsafe { ptr::copy_nonoverlapping(self.place(part), to, len) }
     }
 }
 
-/// One for each kind of segment, whose heads are of atomics.
-macro_rules! heads {
-    ($segment:ident, $header:ident, $head:ident) => {
-        impl $segment {
-            /// The segment at `start`.
-            ///
-            /// # Safety
-            ///
-            /// At `start` [`SEGMENT_BYTES`](crate::layout::SEGMENT_BYTES) are mapped, from the beginning of a page on, for as
-            /// long as this value or a copy of it is used; to be written, if anything is called that writes; and no
-            /// reference to any of that memory exists but through this type.
-            pub const unsafe fn new(start: NonNull<u8>) -> Self {
-                Self { start, of: PhantomData }
-            }
+#[cfg(test)]
+mod tests {
+    extern crate std;
 
-            /// Its beginning.
-            pub fn header(&self) -> &$header {
-                // SAFETY: a header lies there, aligned since the segment is; it is of atomics alone, for which any bytes do.
-                unsafe { self.start.cast().as_ref() }
-            }
+    use std::boxed::Box;
+    use std::vec;
 
-            /// The beginning of a slot.
-            pub fn slot(&self, slot: SlotIndex) -> &$head {
-                // SAFETY: as for the header; slots start at multiples of 64 bytes within the segment.
-                unsafe { self.place(slot, 0).cast().as_ref() }
-            }
-        }
-    };
+    use super::*;
+    use crate::layout::SEGMENT_BYTES;
+
+    #[repr(C, align(4096))]
+    struct Memory([u8; SEGMENT_BYTES]);
+
+    #[test]
+    fn a_call_and_its_reply_have_room_of_their_own() {
+        // SAFETY: zeros are what such an array may be of.
+        let memory: Box<Memory> = unsafe { Box::new_zeroed().assume_init() };
+        let start = NonNull::from(Box::leak(memory)).cast();
+        // SAFETY: it is as long, page-aligned, and leaked.
+        let segment = unsafe { LaneSegment::new(start) };
+        let (call, reply) = (vec![1; DATA_BYTES], vec![2; DATA_BYTES]);
+        assert!(segment.write_request(&call) && segment.write_reply(&reply));
+        assert!(!segment.write_request(&vec![3; DATA_BYTES + 1]));
+        let mut read = vec![0; DATA_BYTES];
+        // SAFETY: a vector of that length can be written.
+        unsafe { segment.copy_request(read.as_mut_ptr(), DATA_BYTES) };
+        assert_eq!(read, call);
+        // SAFETY: as above.
+        unsafe { segment.copy_reply(read.as_mut_ptr(), DATA_BYTES) };
+        assert_eq!(read, reply);
+        assert_eq!(segment.head().word.state(), crate::LaneState::Cold, "the head is its own");
+        let beyond = std::panic::catch_unwind(|| {
+            // SAFETY: it panics before it writes anything.
+            unsafe { segment.copy_reply(NonNull::dangling().as_ptr(), DATA_BYTES + 1) };
+        });
+        assert!(beyond.is_err());
+    }
 }
-
-heads!(CallerSegment, CallerHeader, RequestHead);
-heads!(ServerSegment, ServerHeader, ReplyHead);

@@ -104,6 +104,14 @@ impl BinderDevice {
         self
     }
 
+    /// The same device, whose plain calls pass the driver by where that allows it (`binder-lane`), or do not: without this the
+    /// variable `ANYBINDER_LANES` says. A thread asks for a lane after so many calls in a row to an object.
+    #[must_use]
+    pub fn with_lanes(mut self, after_calls: Option<u32>) -> Self {
+        self.ring = DeviceRing::new().with_lanes(after_calls);
+        self
+    }
+
     /// Returns the length of the receive buffer.
     #[must_use]
     pub fn buffer_bytes(&self) -> usize {
@@ -317,12 +325,9 @@ impl BinderDevice {
         received: ReceivedData,
         data: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let (start, len) = self.range_of(received)?;
+        let (source, len) = self.find(received)?;
         data.clear();
         data.reserve(len);
-        // SAFETY: `range_of` has seen that the range lies within the mapping, which lives as long
-        // as `self`.
-        let source = unsafe { self.buffer.add(start) };
         // SAFETY: `source` is good for `len` bytes, see above, and `data` has room for as many,
         // elsewhere. The driver does not write to a buffer that it has delivered until it is
         // freed; of one that was, the bytes are any bytes.
@@ -342,10 +347,7 @@ impl BinderDevice {
     ///
     /// Until the borrow ends they must belong to a transaction that was delivered and not freed.
     pub(crate) unsafe fn lend(&self, received: ReceivedData) -> io::Result<&[u8]> {
-        let (start, len) = self.range_of(received)?;
-        // SAFETY: `range_of` has seen that the range lies within the mapping, which lives as long
-        // as `self`.
-        let start = unsafe { self.buffer.add(start) };
+        let (start, len) = self.find(received)?;
         // SAFETY: `start` is good for `len` bytes of any value, see above. Memory of this process
         // that is mapped for reading alone is not written to by it; and the driver, who else could,
         // leaves a transaction that it has delivered alone until it is freed, which is not before
@@ -353,6 +355,21 @@ impl BinderDevice {
         // writes all memory of its clients, see decision 17. So are writes through the device's
         // file or /proc/self/mem, which are no more than any memory must bear.)
         Ok(unsafe { slice::from_raw_parts(start.as_ptr(), len) })
+    }
+
+    /// Returns where a range lies, which is good for its length as long as `self` lives.
+    fn find(&self, received: ReceivedData) -> io::Result<(NonNull<u8>, usize)> {
+        let ReceivedData { address, len_bytes } = received;
+        if let Some(buffers) = self.ring.lane_buffers()
+            && let Ok(len) = usize::try_from(len_bytes)
+            && let Some(start) = buffers.find(address, len)
+        {
+            return Ok((start, len));
+        }
+        let (start, len) = self.range_of(received)?;
+        // SAFETY: `range_of` has seen that the range lies within the mapping, which lives as long
+        // as `self`.
+        Ok((unsafe { self.buffer.add(start) }, len))
     }
 
     /// Returns a range as offset and length.

@@ -4,13 +4,16 @@ use std::cell::RefCell;
 use std::env;
 use std::mem;
 use std::os::fd::BorrowedFd;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 
 use binder_ring::SlotIndex;
 use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
 use binder_uapi::BinderWriteRead;
 
+use crate::device_lanes::{self, DeviceLanes, LaneContext, ThreadLanes};
 use crate::fork_count;
+use crate::lane_memory::LaneBuffers;
 use crate::lent_memory::LentMemory;
 
 /// The variable by which a user has programs do without rings.
@@ -20,10 +23,27 @@ const NO_RING: &str = "ANYBINDER_NO_RING";
 #[derive(Debug)]
 pub(crate) struct DeviceRing {
     is_wanted: bool,
+    /// Its lanes, if those are wanted.
+    lanes: Option<Arc<DeviceLanes>>,
     /// How many forks there had been when the device was opened.
     forks: u32,
     /// Made by the first call, for many a program opens a device and makes none. None if there is no ring.
     attached: OnceLock<Option<Arc<AttachedRing>>>,
+}
+
+/// After how many calls in a row to an object a thread asks for a lane: where the user has programs use lanes, by the variable
+/// `ANYBINDER_LANES`, which is that number.
+#[must_use]
+pub fn lanes_wanted_after() -> Option<u32> {
+    static CALLS: OnceLock<Option<u32>> = OnceLock::new();
+    *CALLS.get_or_init(|| {
+        let calls = env::var(device_lanes::LANES).ok()?.parse().ok()?;
+        (calls > 0).then_some(calls)
+    })
+}
+
+fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some_and(|it| it == "1")
 }
 
 /// A ring, and the process that has it: children do not.
@@ -31,19 +51,32 @@ pub(crate) struct DeviceRing {
 struct AttachedRing {
     forks: u32,
     ring: Option<ClientRing>,
+    lanes: Option<Arc<DeviceLanes>>,
 }
 
 impl DeviceRing {
     /// That of a device that this process has opened.
     pub(crate) fn new() -> Self {
         static IS_WANTED: OnceLock<bool> = OnceLock::new();
-        let is_wanted = *IS_WANTED.get_or_init(|| env::var_os(NO_RING).is_none_or(|it| it != "1"));
-        Self { is_wanted, forks: fork_count::forks(), attached: OnceLock::new() }
+        let is_wanted = *IS_WANTED.get_or_init(|| !is_set(NO_RING));
+        let lanes = lanes_wanted_after().map(|calls| Arc::new(DeviceLanes::new(calls)));
+        Self { is_wanted, lanes, forks: fork_count::forks(), attached: OnceLock::new() }
+    }
+
+    /// The same, with lanes for threads that make so many calls in a row to an object, or without.
+    pub(crate) fn with_lanes(mut self, after_calls: Option<u32>) -> Self {
+        self.lanes = after_calls.map(|calls| Arc::new(DeviceLanes::new(calls)));
+        self
+    }
+
+    /// Where what comes by lanes lies.
+    pub(crate) fn lane_buffers(&self) -> Option<&LaneBuffers> {
+        self.lanes.as_deref().map(|lanes| &lanes.buffers)
     }
 
     /// That of a device that is to do without.
     pub(crate) fn unwanted() -> Self {
-        Self { is_wanted: false, forks: fork_count::forks(), attached: OnceLock::new() }
+        Self { is_wanted: false, lanes: None, forks: fork_count::forks(), attached: OnceLock::new() }
     }
 
     /// Makes a call in this thread's slot, if it can have one.
@@ -57,11 +90,23 @@ impl DeviceRing {
         if !self.is_wanted || self.forks != fork_count::forks() {
             return RingOutcome::Ioctl;
         }
-        let attach = || ClientRing::attach(device).ok().map(AttachedRing::new).map(Arc::new);
+        let attach = || {
+            let ring = ClientRing::attach(device).ok()?;
+            Some(Arc::new(AttachedRing::new(ring, self.lanes.clone())))
+        };
         let Some(attached) = self.attached.get_or_init(attach) else { return RingOutcome::Ioctl };
         let Some(ring) = attached.ring() else { return RingOutcome::Ioctl };
-        let Some(slot) = slot_in(attached, ring) else { return RingOutcome::Ioctl };
-        let outcome = ring.exchange(slot, call, &KernelCalls::new(device), memory);
+        let Some((slot, taken)) = slot_in(attached, ring) else { return RingOutcome::Ioctl };
+        let outcome = match (&attached.lanes, taken) {
+            (Some(lanes), Some(mut thread)) => {
+                let context = LaneContext { device, ring, slot, lanes, memory };
+                let outcome = thread.exchange(&context, call);
+                put_back(attached, thread);
+                outcome
+            }
+            // A handler makes a call within a call, or the thread is ending.
+            _ => ring.exchange(slot, call, &KernelCalls::new(device), memory),
+        };
         if outcome == RingOutcome::Refused {
             refuse(attached);
         }
@@ -70,8 +115,9 @@ impl DeviceRing {
 }
 
 impl AttachedRing {
-    fn new(ring: ClientRing) -> Self {
-        Self { forks: fork_count::forks(), ring: Some(ring) }
+    fn new(ring: ClientRing, lanes: Option<Arc<DeviceLanes>>) -> Self {
+        ring.segment().header().knows_lanes.store(lanes.is_some().into(), Ordering::Relaxed);
+        Self { forks: fork_count::forks(), ring: Some(ring), lanes }
     }
 
     fn ring(&self) -> Option<&ClientRing> {
@@ -93,6 +139,8 @@ struct ThreadSlot {
     /// Does not keep the ring, which goes with its device.
     ring: Weak<AttachedRing>,
     lease: SlotLease,
+    /// None while the thread makes a call.
+    lanes: Option<Box<ThreadLanes>>,
 }
 
 enum SlotLease {
@@ -113,27 +161,40 @@ thread_local! {
     static SLOTS: RefCell<Vec<ThreadSlot>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the slot that this thread has in a ring, or gets now.
-fn slot_in(attached: &Arc<AttachedRing>, ring: &ClientRing) -> Option<SlotIndex> {
+/// Returns the slot that this thread has in a ring, or gets now, and takes what it has of lanes: to be put back.
+fn slot_in(
+    attached: &Arc<AttachedRing>,
+    ring: &ClientRing,
+) -> Option<(SlotIndex, Option<Box<ThreadLanes>>)> {
     with_slots(|slots| {
         let at = place(slots, attached).unwrap_or_else(|| {
             // Those of devices that are closed.
             slots.retain(|slot| slot.ring.strong_count() > 0);
-            slots.push(ThreadSlot { ring: Arc::downgrade(attached), lease: claim(ring) });
+            let lanes = attached.lanes.is_some().then(Box::default);
+            slots.push(ThreadSlot { ring: Arc::downgrade(attached), lease: claim(ring), lanes });
             slots.len() - 1
         });
-        let lease = &mut slots[at].lease;
+        let ThreadSlot { lease, lanes, .. } = &mut slots[at];
         match lease {
             SlotLease::NoneFree { calls: RETRY_CALLS.. } => *lease = claim(ring),
             SlotLease::NoneFree { calls } => *calls += 1,
             SlotLease::Held(_) | SlotLease::Refused => {}
         }
         match lease {
-            SlotLease::Held(slot) => Some(*slot),
+            SlotLease::Held(slot) => Some((*slot, lanes.take())),
             SlotLease::NoneFree { .. } | SlotLease::Refused => None,
         }
     })
     .flatten()
+}
+
+/// Puts back what this thread has of a ring's lanes.
+fn put_back(attached: &Arc<AttachedRing>, lanes: Box<ThreadLanes>) {
+    with_slots(|slots| {
+        if let Some(at) = place(slots, attached) {
+            slots[at].lanes = Some(lanes);
+        }
+    });
 }
 
 /// Gives this thread's slot in a ring back for good.
@@ -141,6 +202,7 @@ fn refuse(attached: &Arc<AttachedRing>) {
     with_slots(|slots| {
         if let Some(at) = place(slots, attached) {
             slots[at].give_back();
+            slots[at].lanes = None;
             slots[at].lease = SlotLease::Refused;
         }
     });
@@ -161,12 +223,15 @@ fn place(slots: &[ThreadSlot], attached: &Arc<AttachedRing>) -> Option<usize> {
 }
 
 impl ThreadSlot {
-    fn give_back(&self) {
+    fn give_back(&mut self) {
         let SlotLease::Held(slot) = self.lease else { return };
         // A device that was closed has no ring any more, and neither has a child.
         if let Some(attached) = self.ring.upgrade()
             && let Some(ring) = attached.ring()
         {
+            if let (Some(thread), Some(lanes)) = (&mut self.lanes, &attached.lanes) {
+                thread.end(ring, slot, lanes);
+            }
             ring.release(slot);
         }
     }
@@ -189,11 +254,11 @@ mod tests {
 
     fn attached() -> Arc<AttachedRing> {
         let (ring, _file) = ClientRing::create().unwrap();
-        Arc::new(AttachedRing::new(ring))
+        Arc::new(AttachedRing::new(ring, None))
     }
 
     fn own_slot(attached: &Arc<AttachedRing>) -> Option<u32> {
-        slot_in(attached, attached.ring()?).map(SlotIndex::number)
+        slot_in(attached, attached.ring()?).map(|(slot, _)| slot.number())
     }
 
     /// How many slots no thread has. All of them are taken.

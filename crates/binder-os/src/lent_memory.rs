@@ -24,6 +24,31 @@ impl<'a> LentMemory<'a> {
     pub(crate) fn new(commands: &'a [u8], payloads: &'a [&'a [u8]], returns: &'a mut [u8]) -> Self {
         Self { commands, payloads, returns: Cell::new(returns) }
     }
+
+    /// The commands between these offsets; none if there are not so many.
+    pub(crate) fn commands_between(&self, from: u64, to: u64) -> &[u8] {
+        let offsets = usize::try_from(from).ok().zip(usize::try_from(to).ok());
+        offsets.and_then(|(from, to)| self.commands.get(from..to)).unwrap_or_default()
+    }
+
+    /// The bytes at an address, if they were lent.
+    pub(crate) fn lent(&self, address: u64, len: u64) -> Option<&[u8]> {
+        if len == 0 {
+            return Some(&[]);
+        }
+        self.payloads.iter().find_map(|lent| part(lent, MemoryWindow { address, len }))
+    }
+
+    /// Copies returns to `address`. Says whether they have room there.
+    #[must_use]
+    pub(crate) fn write_returns(&self, address: u64, bytes: &[u8]) -> bool {
+        let room = self.returns.take();
+        let place = place(room, address, bytes.len());
+        let into = place.and_then(|start| room.get_mut(start..start + bytes.len()));
+        let has_room = into.map(|into| into.copy_from_slice(bytes)).is_some();
+        self.returns.set(room);
+        has_room
+    }
 }
 
 impl CallMemory for LentMemory<'_> {

@@ -40,14 +40,7 @@ impl RingMemory {
     ///
     /// `InvalidInput` if it is no such memfd; as mmap(2).
     pub fn map(memfd: &OwnedFd) -> io::Result<Self> {
-        let wanted = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-        let is_fit = rustix::fs::fcntl_get_seals(memfd).is_ok_and(|seals| seals.contains(wanted))
-            // Pages of a huge size are few, and may be missing when they are touched.
-            && rustix::fs::fstatfs(memfd).is_ok_and(|it| it.f_type == TMPFS_MAGIC)
-            && rustix::fs::fstat(memfd).is_ok_and(|it| it.st_size == SEGMENT_BYTES as i64);
-        if !is_fit {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
+        check_segment(memfd, SEGMENT_BYTES)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a null hint lets the kernel choose a free range, so no existing mapping changes.
         let start = unsafe {
@@ -99,6 +92,20 @@ impl Drop for RingMemory {
 /// The file system of memfds with pages of the usual size.
 const TMPFS_MAGIC: rustix::fs::FsWord = 0x0102_1994;
 
+/// Refuses a segment of another's that is no memory, or may change its size: an access beyond its end would be a SIGBUS.
+///
+/// # Errors
+///
+/// `InvalidInput`.
+pub fn check_segment(memfd: &OwnedFd, bytes: usize) -> io::Result<()> {
+    let wanted = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    let is_fit = rustix::fs::fcntl_get_seals(memfd).is_ok_and(|seals| seals.contains(wanted))
+        // Pages of a huge size are few, and may be missing when they are touched.
+        && rustix::fs::fstatfs(memfd).is_ok_and(|it| it.f_type == TMPFS_MAGIC)
+        && rustix::fs::fstat(memfd).is_ok_and(|it| it.st_size == bytes as i64);
+    if is_fit { Ok(()) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
 /// As many bells as one thread can sleep on, beside a word of its own.
 pub const MOST_BELLS: usize = 127;
 
@@ -106,6 +113,39 @@ pub const MOST_BELLS: usize = 127;
 pub fn wake_one(word: &AtomicU32) {
     // Of a word that is mapped nothing can go wrong.
     let _ = futex::wake(word, futex::Flags::empty(), 1);
+}
+
+/// Wakes all threads that sleep on a word that processes share.
+pub fn wake_all(word: &AtomicU32) {
+    let _ = futex::wake(word, futex::Flags::empty(), i32::MAX.cast_unsigned());
+}
+
+/// Sleeps until one of the words is woken, while all have these values, until that time at most. May end early.
+///
+/// # Errors
+///
+/// As futex_waitv(2), which kernels have since Linux 5.16.
+///
+/// # Panics
+///
+/// For more words than `MOST`.
+pub fn sleep_on<'w, const MOST: usize>(
+    words: impl Iterator<Item = (&'w AtomicU32, u32)>,
+    until: Option<rustix::time::Timespec>,
+) -> io::Result<()> {
+    let mut waits = [futex::Wait::new(); MOST];
+    let mut count = 0;
+    for (word, value) in words {
+        waits[count].val = value.into();
+        waits[count].uaddr = futex::WaitPtr::new(ptr::from_ref(word).cast_mut().cast());
+        waits[count].flags = futex::WaitFlags::SIZE_U32;
+        count += 1;
+    }
+    let flags = futex::WaitvFlags::empty();
+    match futex::waitv(&waits[..count], flags, until.as_ref(), ClockId::Monotonic) {
+        Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Sleeps until a bell is rung or `control` is woken, while `control` has the value 0 and the bells are
@@ -123,24 +163,12 @@ pub fn sleep<'w>(
     bells: impl Iterator<Item = &'w AtomicU32>,
     within: Option<Duration>,
 ) -> io::Result<()> {
-    let mut waits = [futex::Wait::new(); MOST_BELLS + 1];
-    let mut count = 0;
     let asleep = BellState::Asleep as u32;
     let words = std::iter::once((control, 0)).chain(bells.map(|bell| (bell, asleep)));
-    for (word, value) in words {
-        waits[count].val = value.into();
-        waits[count].uaddr = futex::WaitPtr::new(ptr::from_ref(word).cast_mut().cast());
-        waits[count].flags = futex::WaitFlags::SIZE_U32;
-        count += 1;
-    }
     let until = within.map(|within| {
         let now = rustix::time::clock_gettime(ClockId::Monotonic);
         let within = rustix::time::Timespec::try_from(within).unwrap_or_default();
         now.checked_add(within).unwrap_or(now)
     });
-    let flags = futex::WaitvFlags::empty();
-    match futex::waitv(&waits[..count], flags, until.as_ref(), ClockId::Monotonic) {
-        Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    sleep_on::<{ MOST_BELLS + 1 }>(words, until)
 }

@@ -1,6 +1,6 @@
 //! The doors by which clients come to their driver.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 
 use binder_core::ProcessKey;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,8 @@ pub enum Door {
     Fuse,
     /// By memory that it shares with the driver; by the file what cannot be done there.
     Ring,
+    /// The same, and some calls, from it or to it, by memory that two clients share.
+    Lane,
 }
 
 impl Door {
@@ -23,18 +25,19 @@ impl Door {
         match self {
             Self::Fuse => "fuse",
             Self::Ring => "ring",
+            Self::Lane => "lane",
         }
     }
 }
 
-/// The open files of a device that have a ring.
+/// The open files of a device whose door is another than FUSE.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Doors(BTreeSet<ProcessKey>);
+pub struct Doors(BTreeMap<ProcessKey, Door>);
 
 impl Doors {
-    /// Notes one that has a ring.
-    pub fn add_ring(&mut self, process: ProcessKey) {
-        self.0.insert(process);
+    /// Notes one, and its door.
+    pub fn add(&mut self, process: ProcessKey, door: Door) {
+        self.0.insert(process, door);
     }
 
     /// Adds those of another slice.
@@ -44,6 +47,6 @@ impl Doors {
 
     /// The door of an open file.
     pub fn of(&self, process: ProcessKey) -> Door {
-        if self.0.contains(&process) { Door::Ring } else { Door::Fuse }
+        self.0.get(&process).copied().unwrap_or_default()
     }
 }

@@ -98,7 +98,7 @@ fn quotas(device: &DeviceReport) -> Vec<(&'static str, u64, u64)> {
 
 impl DeviceFigures {
     fn add(&mut self, process: &ProcessRecord) {
-        self.open_files[usize::from(process.door == Door::Ring)] += 1;
+        self.open_files[usize::from(process.door != Door::Fuse)] += 1;
         self.threads += wide(process.threads);
         self.ready_threads += wide(process.ready_threads);
         self.nodes += wide(process.nodes);

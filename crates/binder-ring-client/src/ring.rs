@@ -90,6 +90,11 @@ impl ClientRing {
         Ok((ring, file))
     }
 
+    /// The segment. It is not to be kept for longer than this.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
     /// Whether calls are to be made by ioctl from here on: the driver is gone, or has the ring no longer.
     pub fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Relaxed)

@@ -35,6 +35,11 @@ pub const DATA_BYTES: usize = SLOT_BYTES - DATA_START;
 /// Stands for the driver's processor when no thread is to spin for its answer, since other threads wait for processors.
 pub const NO_CPU: u32 = u32::MAX;
 
+/// The thread neither waits for a reply nor serves a call, and nothing waits for it alone.
+pub const IN_NO_CALL: u32 = 1;
+/// The thread serves its process.
+pub const IS_LOOPER: u32 = 2;
+
 /// The words of a `binder_write_read`.
 pub(crate) const CALL_WORDS: usize = 6;
 
@@ -46,7 +51,20 @@ pub struct SegmentHeader {
     pub bell: Bell,
     /// The processor on which the driver's thread was when it last fell asleep or woke up, or [`NO_CPU`].
     pub driver_cpu: AtomicU32,
+    /// Not 0 if the client knows lanes (`binder-lane`). Written by the client.
+    pub knows_lanes: AtomicU32,
+    /// Not 0 while the client's threads are to come to the driver for what they serve next. Threads that look for calls of
+    /// lanes sleep on it.
+    pub gate: AtomicU32,
+    /// How many lanes to the client's objects it has not taken yet.
+    pub offered_lanes: AtomicU32,
+    _unused: [u32; 10],
+    /// The numbers of the lanes that the client calls or is called by, or 0: one that is not here is taken back.
+    pub lanes: [AtomicU32; LANES],
 }
+
+/// As many lanes a ring may have.
+pub const LANES: usize = 32;
 
 /// The beginning of a slot.
 #[derive(Debug)]
@@ -61,7 +79,13 @@ pub struct SlotHead {
     pub client_cpu: AtomicU32,
     /// The kind of request, and its number.
     pub(crate) kind: [AtomicU32; 2],
-    _unused: [u32; 11],
+    /// What the thread does by a lane: a note of `binder-lane`. Written by the client and, of what it takes over, the driver.
+    pub lane_note: AtomicU32,
+    /// The code and the flags of the call that the thread makes by a lane.
+    pub lane_call: [AtomicU32; 2],
+    /// Where the thread stands after the last answer: [`IN_NO_CALL`], [`IS_LOOPER`].
+    pub standing: AtomicU32,
+    _unused: [u32; 7],
     /// The caller's struct.
     pub(crate) request: [AtomicU64; CALL_WORDS],
     /// Address and length of each window.
@@ -77,4 +101,5 @@ pub struct SlotHead {
 // Both sides may have been built apart.
 const _: () =
     assert!(size_of::<SlotHead>() == 256 && RETURNS_BYTES == 768 && DATA_BYTES == 71 << 10);
+const _: () = assert!(size_of::<SegmentHeader>() <= SLOTS_START);
 const _: () = assert!(offset_of!(SlotHead, request) == 64 && offset_of!(SlotHead, result) == 176);

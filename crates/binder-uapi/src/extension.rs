@@ -1,7 +1,7 @@
 //! What this driver offers beyond Linux's. A kernel's own driver answers `EINVAL`, so a client may
 //! ask without knowing whom it asks.
 
-use crate::code::iow;
+use crate::code::{iow, iowr};
 use crate::layout::layouts;
 
 /// The calling thread lets the completions of its replies ride along (a `u32`, non-zero for yes).
@@ -29,7 +29,53 @@ pub const ANYBINDER_RING_WAIT: u32 = iow::<RingWait>(b'B', 3);
 /// The calling thread has a signal to handle: its call is to end, as far as calls do that have begun.
 pub const RING_INTERRUPT: u32 = 1;
 
+/// Asks for a lane: calls of the calling thread to the object behind a handle, past the driver. The thread offers a segment, as
+/// for a ring, and is told the lane's number and its place among those of its ring. See `binder-lane`.
+pub const ANYBINDER_LANE_OPEN: u32 = iowr::<LaneOpen>(b'B', 4);
+
+/// Takes a lane to an object of this process's, that another has opened. Its segment and a pidfd of its caller's thread are sent
+/// to a socket.
+pub const ANYBINDER_LANE_ACCEPT: u32 = iowr::<LaneAccept>(b'B', 5);
+
+/// Has the driver take over the call of this number's lane, which the calling thread makes or serves.
+pub const ANYBINDER_LANE_ADOPT: u32 = iow::<u32>(b'B', 6);
+
+/// Gives the lane of this number back, which the calling process calls by.
+pub const ANYBINDER_LANE_CLOSE: u32 = iow::<u32>(b'B', 7);
+
 layouts! {
+    /// The argument of [`ANYBINDER_LANE_OPEN`].
+    #[repr(C)]
+    struct LaneOpen[20] {
+        /// Which object is called.
+        handle: u32,
+        /// The number of the segment's memfd.
+        fd: u32,
+        /// The driver's answer: the lane's number.
+        id: u32,
+        /// The driver's answer: its place in the ring's list of lanes.
+        place: u32,
+        /// The driver's answer: the user as whom the object's owner has opened the device.
+        server_euid: u32,
+    }
+
+    /// The argument of [`ANYBINDER_LANE_ACCEPT`].
+    #[repr(C)]
+    struct LaneAccept[32] {
+        /// The number of the socket.
+        socket: u32,
+        /// The driver's answer: the lane's number.
+        id: u32,
+        /// The driver's answer: its place in the ring's list of lanes.
+        place: u32,
+        /// The driver's answer: the process that calls, as numbered here.
+        sender_pid: u32,
+        /// The driver's answer: which object it calls.
+        ptr: u64,
+        /// The driver's answer: what belongs to that.
+        cookie: u64,
+    }
+
     /// The argument of [`ANYBINDER_RING_ATTACH`].
     #[repr(C)]
     struct RingAttach[8] {

@@ -99,3 +99,11 @@ layouts! {
         cookie: u64,
     }
 }
+
+impl BinderTransactionData {
+    /// The handle that is called, of what is sent.
+    #[must_use]
+    pub fn handle(&self) -> u32 {
+        self.target as u32
+    }
+}

@@ -48,12 +48,17 @@ const RULES: &[Rule] = &[
     rule("binder-rpc", &[], Purity::Pure),
     rule("binder-report", &["binder-core", "binder-uapi"], Purity::Pure),
     rule("binder-trace", &["binder-aidl", "binder-uapi", "parcel"], Purity::Pure),
-    rule("binder-os", &["binder-ring", "binder-ring-client", "binder-uapi"], Purity::Free),
+    rule(
+        "binder-os",
+        &["binder-lane", "binder-ring", "binder-ring-client", "binder-uapi"],
+        Purity::Free,
+    ),
     rule(
         "binder-fuse",
         &[
             "binder-core",
             "binder-frontend",
+            "binder-lane",
             "binder-report",
             "binder-ring",
             "binder-trace",

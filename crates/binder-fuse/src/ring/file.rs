@@ -2,14 +2,15 @@
 
 use std::array;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use binder_core::{Errno, FdWork, ProcessKey};
+use binder_core::{Errno, FdWork, ProcessKey, Standing};
 use binder_frontend::RequestContext;
 use binder_os::{RingMemory, ring_memory};
-use binder_ring::layout::{DATA_BYTES, SLOTS};
+use binder_lane::LaneNote;
+use binder_ring::layout::{DATA_BYTES, IN_NO_CALL, IS_LOOPER, LANES, SLOTS, SlotHead};
 use binder_ring::{
     Bell, MOST_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex,
 };
@@ -70,6 +71,11 @@ pub(crate) struct RingFile {
     closed: Mutex<Option<Arc<ClientFile>>>,
     /// When a thread last posted something of which only its ioctl told.
     rung_at: Mutex<Option<Instant>>,
+    /// Which places in the list of lanes are taken, how many lanes are offered, and whether threads are to come to the driver:
+    /// what the segment says of it the client may change.
+    has_lane: [AtomicBool; LANES],
+    offers: AtomicU32,
+    is_gate_shut: AtomicBool,
     _mapping: Charge,
 }
 
@@ -174,6 +180,9 @@ impl RingFile {
             is_over: AtomicBool::new(false),
             closed: Mutex::default(),
             rung_at: Mutex::default(),
+            has_lane: Default::default(),
+            offers: AtomicU32::new(0),
+            is_gate_shut: AtomicBool::new(false),
             _mapping: mapping,
         }
     }
@@ -295,6 +304,7 @@ impl RingFile {
         result: i32,
         call: &BinderWriteRead,
         returns: &[u8],
+        standing: Standing,
     ) -> Option<u64> {
         let index = id.slot()?;
         let mut slot = self.slot(index);
@@ -303,7 +313,10 @@ impl RingFile {
         let segment = self.memory.segment();
         let returns_len = if segment.write_returns(index, 0, returns) { returns.len() } else { 0 };
         segment.write_answer(index, &RingAnswer { result, call: *call, returns_len });
-        let word = &segment.slot(index).word;
+        let SlotHead { word, standing: told, .. } = segment.slot(index);
+        let Standing { is_in_no_call, is_looper } = standing;
+        let bits = u32::from(is_in_no_call) * IN_NO_CALL | u32::from(is_looper) * IS_LOOPER;
+        told.store(bits, Ordering::Relaxed);
         let sleeps = word.answer();
         let wait = state.wait.take();
         drop(slot);
@@ -408,6 +421,63 @@ impl RingFile {
             Some(slot) => (slot.call.as_ref().map(|call| call.id), slot.moved.take()),
             None => (None, None),
         }
+    }
+
+    /// Whether it is the ring of its file still.
+    pub(super) fn is_current(&self) -> bool {
+        !self.is_over.load(Ordering::Acquire)
+    }
+
+    /// Whether its client knows lanes.
+    pub(super) fn knows_lanes(&self) -> bool {
+        self.memory.segment().header().knows_lanes.load(Ordering::Relaxed) != 0
+    }
+
+    /// Puts a lane's number in the list, or 0.
+    pub(super) fn set_lane(&self, place: usize, number: u32) {
+        if let Some(lane) = self.memory.segment().header().lanes.get(place) {
+            lane.store(number, Ordering::Release);
+            self.has_lane[place].store(number != 0, Ordering::Relaxed);
+        }
+    }
+
+    /// A place in the list that no lane has. With the device's lock.
+    pub(super) fn free_lane_place(&self) -> Option<usize> {
+        self.has_lane.iter().position(|has_lane| !has_lane.load(Ordering::Relaxed))
+    }
+
+    /// Counts lanes that are offered to the client. With the device's lock.
+    pub(super) fn count_offers(&self, change: i32) {
+        let offers = self.offers.load(Ordering::Relaxed).saturating_add_signed(change);
+        self.offers.store(offers, Ordering::Relaxed);
+        self.memory.segment().header().offered_lanes.store(offers, Ordering::Relaxed);
+    }
+
+    /// Has threads that look for calls of lanes come to the driver first, or not. With the device's lock.
+    pub(super) fn set_gate(&self, is_shut: bool) {
+        if self.is_gate_shut.swap(is_shut, Ordering::Relaxed) != is_shut {
+            let gate = &self.memory.segment().header().gate;
+            gate.store(is_shut.into(), Ordering::Release);
+            if is_shut {
+                ring_memory::wake_all(gate);
+            }
+        }
+    }
+
+    /// What the thread of a slot says that it does by a lane.
+    pub(super) fn lane_note(&self, slot: SlotIndex) -> LaneNote<'_> {
+        LaneNote::new(&self.memory.segment().slot(slot).lane_note)
+    }
+
+    /// The code and the flags of the call that the thread of a slot makes by a lane.
+    pub(super) fn lane_call(&self, slot: SlotIndex) -> [u32; 2] {
+        let call = &self.memory.segment().slot(slot).lane_call;
+        call.each_ref().map(|word| word.load(Ordering::Relaxed))
+    }
+
+    /// The thread of a slot.
+    pub(super) fn tid_of(&self, slot: SlotIndex) -> Option<u32> {
+        self.slot(slot).as_ref().map(|slot| slot.tid)
     }
 
     /// Takes a slot from its thread, if that is `tid` or `tid` is none. Returns the work under way there.

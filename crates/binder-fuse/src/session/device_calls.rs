@@ -5,6 +5,7 @@ use std::sync::Arc;
 use binder_core::{Errno, ProcessKey};
 use binder_frontend::{CallingThread, Event, IoctlData, RequestContext};
 use binder_uapi::{
+    ANYBINDER_LANE_ACCEPT, ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN,
     ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD, BINDER_WRITE_READ, BinderWriteRead,
 };
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
@@ -59,6 +60,19 @@ impl SessionShared {
                     self.refuse(unique, error);
                     None
                 });
+            }
+            ANYBINDER_LANE_OPEN => {
+                self.open_lane(header, &file, process, bytes);
+                return None;
+            }
+            ANYBINDER_LANE_ACCEPT => {
+                self.accept_lane(header, &file, process, bytes);
+                return None;
+            }
+            ANYBINDER_LANE_ADOPT | ANYBINDER_LANE_CLOSE => {
+                let is_adoption = command == ANYBINDER_LANE_ADOPT;
+                self.end_in_lane(header, &file, process, bytes, is_adoption);
+                return None;
             }
             _ => {}
         }

@@ -3,6 +3,7 @@
 mod conformance;
 mod containers;
 mod documents;
+mod lanes;
 mod library;
 mod manager;
 mod preloaded;

@@ -1,0 +1,107 @@
+//! What a front end asks that lets clients exchange calls without the driver (`binder-lane`).
+
+use binder_uapi::BinderPtrCookie;
+
+use crate::context::Context;
+use crate::error::Errno;
+use crate::identity::UidMap;
+use crate::looper::Looper;
+use crate::node::{NodeKey, Strength};
+use crate::priority::Inheritance;
+use crate::process::ProcessKey;
+
+/// The object to which a lane leads. A lane [holds](Context::hold_lane) it as a call does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LaneTarget {
+    node: NodeKey,
+    /// Whose it is.
+    pub server: ProcessKey,
+    /// How that names it.
+    pub name: BinderPtrCookie,
+    /// The caller's number, as the server sees it.
+    pub sender_pid: u32,
+    /// The user as whom the server has opened the device, as the caller sees him.
+    pub server_euid: u32,
+}
+
+/// Where a thread stands between two calls of its.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Standing {
+    /// It waits for no reply and serves no call, and nothing waits for it alone.
+    pub is_in_no_call: bool,
+    /// It serves its process, and may take whatever comes.
+    pub is_looper: bool,
+}
+
+impl Context {
+    /// The object behind a handle, if calls to it may pass the driver by.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there is none; `EPERM` if it asks who calls it by a label, its owner sees other uids than the driver does, or
+    /// threads inherit priorities: only the driver sees to these; `EAGAIN` while a freeze concerns either process.
+    pub fn lane_target(&self, caller: ProcessKey, handle: u32) -> Result<LaneTarget, Errno> {
+        let target = self.resolve_target(caller, handle).map_err(|_| Errno::EINVAL)?;
+        let (node, server) = (&self.nodes[target.node], target.owner);
+        let sender = self.processes.get(caller).filter(|state| state.is_open());
+        let (sender, owner) = (sender.ok_or(Errno::EINVAL)?, &self.processes[server]);
+        let needs_driver = node.wants_security_context
+            || owner.opener.uids != UidMap::identity()
+            || self.inheritance != Inheritance::Nothing;
+        if needs_driver {
+            return Err(Errno::EPERM);
+        }
+        if sender.freezer.is_concerned() || owner.freezer.is_concerned() {
+            return Err(Errno::EAGAIN);
+        }
+        Ok(LaneTarget {
+            node: target.node,
+            server,
+            name: BinderPtrCookie { ptr: node.ptr, cookie: node.cookie },
+            sender_pid: sender.opener.pid.seen_by(&owner.opener.pid),
+            server_euid: sender.opener.uids.to_inside(owner.opener.uid),
+        })
+    }
+
+    /// Has a lane hold its object.
+    pub fn hold_lane(&mut self, target: &LaneTarget) {
+        self.hold_locally(target.node, Strength::Strong);
+    }
+
+    /// Has a lane hold its object no longer: its owner may hear that no one does.
+    pub fn release_lane(&mut self, target: &LaneTarget) {
+        self.unhold_locally(target.node, Strength::Strong);
+        if self.nodes.get(target.node).is_some() {
+            self.look_over(target.node);
+        }
+    }
+
+    /// Whether an idle thread of the process is to come to the driver: there is work, or there would be no idle thread left of
+    /// which the driver knows, and a further one is to be asked for.
+    pub fn wants_idle_thread(&self, process: ProcessKey) -> bool {
+        let Some(state) = self.processes.get(process).filter(|state| state.is_open()) else {
+            return true;
+        };
+        let wants_another = !state.has_requested_thread
+            && state.waiting.is_empty()
+            && state.started_threads < state.max_threads;
+        wants_another || !state.todo.is_empty()
+    }
+
+    /// Where a thread stands.
+    pub fn standing(&self, process: ProcessKey, tid: u32) -> Standing {
+        let thread = self.processes.get(process).and_then(|state| state.threads.get(&tid));
+        let Some(thread) = thread.map(|thread| &self.threads[*thread]) else {
+            return Standing::default();
+        };
+        let is_free = thread.may_take_process_work()
+            && thread.return_error.is_none()
+            && thread.reply_error.is_none()
+            && thread.suspended_call.is_none()
+            && thread.unfinished.is_none();
+        Standing {
+            is_in_no_call: is_free && thread.todo.is_empty(),
+            is_looper: is_free && thread.looper.intersects(Looper::ENTERED | Looper::REGISTERED),
+        }
+    }
+}

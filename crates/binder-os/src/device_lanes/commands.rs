@@ -1,0 +1,199 @@
+//! What a thread writes, as far as lanes are concerned.
+
+use binder_uapi::{
+    BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_NOOP, BinderTransactionData, TF_ACCEPT_FDS,
+    TF_STATUS_CODE, payload_len,
+};
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::lane_memory::LaneBuffers;
+
+/// The flags with which a call or a reply may take a lane. A status is a reply's.
+pub(super) const PLAIN_FLAGS: u32 = TF_ACCEPT_FDS | TF_STATUS_CODE;
+
+/// The commands of a `BINDER_WRITE_READ`.
+#[derive(Debug, Default)]
+pub(super) struct LaneCommands {
+    /// The one thing that is sent, if there is one and it is the last command but for what is freed.
+    pub(super) send: Option<PlainSend>,
+    /// Whether there is anything that only the driver can do.
+    pub(super) has_others: bool,
+    /// Whether one of the commands is a reply.
+    pub(super) has_reply: bool,
+    /// Addresses of buffers of lanes that are freed; those behind are the driver's to tell.
+    freed: [u64; MOST_FREED],
+    freed_count: usize,
+}
+
+/// As many buffers of lanes are freed at once by a thread that uses lanes.
+const MOST_FREED: usize = 8;
+
+/// A call or a reply without objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PlainSend {
+    pub(super) is_reply: bool,
+    pub(super) head: BinderTransactionData,
+}
+
+impl LaneCommands {
+    /// Reads commands.
+    pub(super) fn parse(commands: &[u8], buffers: &LaneBuffers) -> Self {
+        let mut parsed = Self::default();
+        let mut rest = commands;
+        while let Some((code, payload)) = rest.split_first_chunk() {
+            let code = u32::from_ne_bytes(*code);
+            let Some((payload, behind)) = payload.split_at_checked(payload_len(code)) else {
+                parsed.has_others = true;
+                return parsed;
+            };
+            rest = behind;
+            match code {
+                BC_FREE_BUFFER => {
+                    let address = u64::read_from_bytes(payload).unwrap_or(0);
+                    parsed.note_freed(address, buffers);
+                }
+                BC_TRANSACTION | BC_REPLY => parsed.note_send(code == BC_REPLY, payload),
+                _ => parsed.has_others = true,
+            }
+        }
+        parsed.has_others |= !rest.is_empty();
+        parsed
+    }
+
+    fn note_freed(&mut self, address: u64, buffers: &LaneBuffers) {
+        if buffers.starting_at(address).is_none() {
+            self.has_others = true;
+        } else if let Some(place) = self.freed.get_mut(self.freed_count) {
+            *place = address;
+            self.freed_count += 1;
+        } else {
+            // It stays lent, and its lane is not used again.
+            self.has_others = true;
+        }
+    }
+
+    fn note_send(&mut self, is_reply: bool, payload: &[u8]) {
+        self.has_reply |= is_reply;
+        let head = BinderTransactionData::read_from_bytes(payload).unwrap_or_default();
+        let is_plain = head.offsets_size == 0 && head.flags & !PLAIN_FLAGS == 0;
+        if is_plain && self.send.is_none() {
+            self.send = Some(PlainSend { is_reply, head });
+        } else {
+            self.has_others = true;
+        }
+    }
+
+    /// Whether nothing is sent, and nothing is for the driver.
+    pub(super) fn is_idle(&self) -> bool {
+        self.send.is_none() && !self.has_others
+    }
+
+    /// The call or reply that can take a lane.
+    pub(super) fn plain_send(&self, is_reply: bool) -> Option<&BinderTransactionData> {
+        let send = self.send.as_ref().filter(|send| !self.has_others && send.is_reply == is_reply);
+        send.map(|send| &send.head)
+    }
+
+    /// Whether the buffer of this address is among those that are freed.
+    pub(super) fn frees(&self, address: u64) -> bool {
+        self.freed[..self.freed_count].contains(&address)
+    }
+
+    /// Frees the buffers of lanes.
+    pub(super) fn free(&self, buffers: &LaneBuffers) {
+        for address in &self.freed[..self.freed_count] {
+            if let Some(buffer) = buffers.starting_at(*address) {
+                buffer.free();
+            }
+        }
+    }
+}
+
+/// Returns as a read brings them.
+pub(super) struct LaneReturns {
+    bytes: [u8; LaneReturns::MOST_BYTES],
+    len: usize,
+}
+
+impl LaneReturns {
+    /// A read with less room takes no lane: two codes, and one with a transaction.
+    pub(super) const MOST_BYTES: usize = 3 * size_of::<u32>() + size_of::<BinderTransactionData>();
+
+    /// The beginning of what every read brings.
+    pub(super) fn new() -> Self {
+        let mut returns = Self { bytes: [0; Self::MOST_BYTES], len: 0 };
+        returns.push(BR_NOOP);
+        returns
+    }
+
+    pub(super) fn push(&mut self, code: u32) {
+        self.append(&code.to_ne_bytes());
+    }
+
+    pub(super) fn push_transaction(&mut self, code: u32, head: &BinderTransactionData) {
+        self.push(code);
+        self.append(head.as_bytes());
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use binder_uapi::{BC_ACQUIRE, TF_ONE_WAY};
+
+    use super::*;
+
+    fn send(code: u32, head: &BinderTransactionData) -> Vec<u8> {
+        [&code.to_ne_bytes(), head.as_bytes()].concat()
+    }
+
+    fn free(address: u64) -> Vec<u8> {
+        [&BC_FREE_BUFFER.to_ne_bytes()[..], &address.to_ne_bytes()].concat()
+    }
+
+    #[test]
+    fn one_plain_call_or_reply_takes_a_lane() {
+        let buffers = LaneBuffers::new();
+        let own = buffers.at(buffers.take().unwrap()).unwrap().address();
+        let plain = BinderTransactionData { code: 3, flags: TF_ACCEPT_FDS, ..Default::default() };
+        let commands = [free(own), send(BC_TRANSACTION, &plain)].concat();
+        let parsed = LaneCommands::parse(&commands, &buffers);
+        assert_eq!((parsed.plain_send(false), parsed.plain_send(true)), (Some(&plain), None));
+        assert!(parsed.frees(own) && !parsed.frees(own + 8) && !parsed.is_idle());
+        assert!(LaneCommands::parse(&free(own), &buffers).is_idle());
+        let parsed = LaneCommands::parse(&send(BC_REPLY, &plain), &buffers);
+        assert_eq!(parsed.plain_send(true), Some(&plain));
+    }
+
+    #[test]
+    fn all_else_is_the_drivers() {
+        let buffers = LaneBuffers::new();
+        let plain = BinderTransactionData::default();
+        let oneway = BinderTransactionData { flags: TF_ONE_WAY, ..plain };
+        let objects = BinderTransactionData { offsets_size: 8, ..plain };
+        let cleared = BinderTransactionData { flags: 0x20, ..plain };
+        let others = [
+            send(BC_TRANSACTION, &oneway),
+            send(BC_TRANSACTION, &objects),
+            send(BC_TRANSACTION, &cleared),
+            send(BC_TRANSACTION, &plain).repeat(2),
+            [free(4096), send(BC_TRANSACTION, &plain)].concat(),
+            [send(BC_TRANSACTION, &plain), vec![1]].concat(),
+            [&BC_ACQUIRE.to_ne_bytes()[..], &[1, 0, 0, 0]].concat(),
+            send(BC_REPLY, &objects),
+        ];
+        for commands in others {
+            let parsed = LaneCommands::parse(&commands, &buffers);
+            assert!(parsed.has_others && !parsed.is_idle(), "{commands:?}");
+            assert_eq!((parsed.plain_send(false), parsed.plain_send(true)), (None, None));
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! Calls that pass the driver by, checked against what any call is: on the device /dev/binder, in a world of their own.
+//!
+//! Without an argument it is the client, and starts itself as its servers. How many calls the driver has seen is what its
+//! statistics say, so nothing else may use the device meanwhile.
+
+use std::error::Error;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use binder_os::BinderClient;
+use binder_os::binder_client::{CallError, Incoming};
+use binder_uapi::{
+    BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_TRANSACTION, BinderTransactionData,
+    TF_ONE_WAY, payload_len,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use zerocopy::{FromBytes as _, IntoBytes as _};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+const DEVICE: &str = "/dev/binder";
+const STATISTICS: &str = "/dev/binderfs/binder_logs/stats";
+
+/// What a server is asked for: its call's bytes.
+const ECHO: u32 = 1;
+/// Who calls.
+const WHO: u32 = 2;
+/// Its bytes, after a while.
+const SLOW: u32 = 3;
+/// Nothing: it ends.
+const END: u32 = 4;
+/// How many calls it has served that were one-way.
+const COUNT: u32 = 5;
+
+/// Longer than a call stays in a lane.
+const A_WHILE: Duration = Duration::from_millis(60);
+/// So many calls bring a lane into use.
+const WARM_UP: u32 = 40;
+
+fn main() -> ExitCode {
+    let role = env::args().nth(1);
+    let outcome = match role.as_deref() {
+        Some("server") => serve(false),
+        Some("deferring server") => serve(true),
+        _ => check(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("lanes: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Serves until the device ends it.
+fn serve(defers: bool) -> Outcome {
+    let client = BinderClient::open_with_lanes(Path::new(DEVICE), 4)?;
+    while client.become_context_manager().is_err() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    println!("ready");
+    let mut oneways = 0_u32;
+    let mut answer = |incoming: Incoming, is_oneway: bool| {
+        oneways += u32::from(is_oneway);
+        match incoming.code {
+            WHO => [incoming.sender_pid.to_ne_bytes(), incoming.sender_euid.to_ne_bytes()].concat(),
+            SLOW => {
+                thread::sleep(A_WHILE);
+                incoming.data
+            }
+            END => std::process::exit(0),
+            COUNT => oneways.to_ne_bytes().into(),
+            _ => incoming.data,
+        }
+    };
+    if defers {
+        match client.serve(|incoming| answer(incoming, false))? {}
+    }
+    let mut commands = BC_ENTER_LOOPER.to_ne_bytes().to_vec();
+    let mut reply = Vec::new();
+    loop {
+        let mut returns = [0; 256];
+        let filled = client.exchange(&commands, &[&reply], &mut returns)?;
+        commands.clear();
+        let mut rest = &returns[..filled];
+        while let Some((code, after)) = rest.split_first_chunk() {
+            let code = u32::from_ne_bytes(*code);
+            let (payload, after) = after.split_at(payload_len(code));
+            rest = after;
+            if code != BR_TRANSACTION {
+                continue;
+            }
+            let call = BinderTransactionData::read_from_bytes(payload).map_err(|_| "half a call")?;
+            let mut data = Vec::new();
+            client.copy_received(&call, &mut data)?;
+            let BinderTransactionData { code, sender_pid, sender_euid, .. } = call;
+            let is_oneway = call.flags & TF_ONE_WAY != 0;
+            reply = answer(Incoming { code, sender_pid, sender_euid, data }, is_oneway);
+            commands.extend(BC_FREE_BUFFER.to_ne_bytes());
+            commands.extend(call.buffer.to_ne_bytes());
+            if !is_oneway {
+                commands.extend(BC_REPLY.to_ne_bytes());
+                commands.extend(send(0, 0, &reply).as_bytes());
+            }
+        }
+    }
+}
+
+fn send(code: u32, flags: u32, data: &[u8]) -> BinderTransactionData {
+    let (data_size, buffer) = (data.len() as u64, data.as_ptr() as u64);
+    BinderTransactionData { code, flags, data_size, buffer, ..Default::default() }
+}
+
+/// A server that serves.
+struct Server(Child);
+
+impl Server {
+    fn start(role: &str) -> Outcome<Self> {
+        let mut child =
+            Command::new("/proc/self/exe").arg(role).stdout(Stdio::piped()).spawn()?;
+        let said = child.stdout.take().ok_or("it has a pipe")?;
+        let server = Self(child);
+        let mut line = String::new();
+        BufReader::new(said).read_line(&mut line)?;
+        if line == "ready\n" { Ok(server) } else { Err("the server did not start".into()) }
+    }
+
+    fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// How many calls and one-ways the driver has seen.
+fn seen() -> Outcome<u64> {
+    let text = fs::read_to_string(STATISTICS)?;
+    let line = text.lines().find(|line| line.starts_with("BC_TRANSACTION:"));
+    let (_, count) = line.and_then(|line| line.split_once(": ")).unwrap_or(("", "0"));
+    Ok(count.parse()?)
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: {found:?} instead of {expected:?}").into())
+    }
+}
+
+fn open() -> Outcome<BinderClient> {
+    Ok(BinderClient::open_with_lanes(Path::new(DEVICE), 4)?)
+}
+
+fn echo(client: &BinderClient, len: usize) -> Outcome {
+    let data: Vec<u8> = (0..len).map(|at| (at * 7 + len) as u8).collect();
+    let reply = client.call(ECHO, &data)?;
+    if reply == data { Ok(()) } else { Err(format!("an echo of {len} bytes is another").into()) }
+}
+
+/// Makes calls until they pass the driver by.
+fn warm_up(client: &BinderClient) -> Outcome {
+    for _ in 0..50 {
+        let before = seen()?;
+        for _ in 0..WARM_UP {
+            echo(client, 8)?;
+        }
+        if seen()? - before < u64::from(WARM_UP) / 4 {
+            return Ok(());
+        }
+    }
+    Err("calls do not pass the driver by".into())
+}
+
+fn check() -> Outcome {
+    let checks: [(&str, fn() -> Outcome); 10] = [
+        ("calls of all sizes come back whole", all_sizes),
+        ("a server whose completions ride along has a lane", deferring),
+        ("the server learns who calls, at each call", identity),
+        ("a slow call is the driver's", slow),
+        ("the end of a server ends its calls", server_ends),
+        ("the end of a caller leaves its server as it was", caller_ends),
+        ("a call comes after the one-way before it", order),
+        ("what is not plain goes by the driver", not_plain),
+        ("a frozen server is not called", frozen),
+        ("many callers are served", many),
+    ];
+    for (what, check) in checks {
+        check().map_err(|error| format!("{what}: {error}"))?;
+        println!("ok: {what}");
+    }
+    Ok(())
+}
+
+fn all_sizes() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    warm_up(&client)?;
+    for len in (0..300).chain([4096, 65_536, 73_000, 73_536, 73_537, 80_000, 200_000]) {
+        echo(&client, len)?;
+        echo(&client, 3)?;
+    }
+    warm_up(&client)
+}
+
+fn deferring() -> Outcome {
+    let _server = Server::start("deferring server")?;
+    let client = open()?;
+    warm_up(&client)?;
+    for len in [0, 5, 4096, 65_536] {
+        echo(&client, len)?;
+    }
+    let slow = client.call(SLOW, b"slow")?;
+    expect("the reply", &slow[..], b"slow")
+}
+
+fn who(client: &BinderClient) -> Outcome<(u32, u32)> {
+    let told = client.call(WHO, &[])?;
+    let [pid, uid] = *told.as_chunks::<4>().0 else { return Err("no two numbers".into()) };
+    Ok((u32::from_ne_bytes(pid), u32::from_ne_bytes(uid)))
+}
+
+fn identity() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    warm_up(&client)?;
+    let (pid, uid) = (std::process::id(), rustix::process::geteuid().as_raw());
+    let before = seen()?;
+    expect("who calls", who(&client)?, (pid, uid))?;
+    expect("calls of the driver's", seen()? - before, 0)?;
+    if uid == 0 {
+        let other = rustix::process::Uid::from_raw(12_345);
+        // This thread is another user from here on, and the driver is not asked.
+        rustix::thread::set_thread_res_uid(other, other, rustix::process::Uid::ROOT)?;
+        let told = who(&client);
+        rustix::thread::set_thread_res_uid(
+            rustix::process::Uid::ROOT,
+            rustix::process::Uid::ROOT,
+            rustix::process::Uid::ROOT,
+        )?;
+        expect("who calls with another uid", told?, (pid, 12_345))?;
+        expect("who calls", who(&client)?, (pid, 0))?;
+    }
+    Ok(())
+}
+
+fn slow() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    for _ in 0..3 {
+        warm_up(&client)?;
+        let reply = client.call(SLOW, b"later")?;
+        expect("the reply", &reply[..], b"later")?;
+        echo(&client, 10)?;
+    }
+    Ok(())
+}
+
+fn server_ends() -> Outcome {
+    let mut server = Server::start("server")?;
+    let client = open()?;
+    warm_up(&client)?;
+    let begun = Instant::now();
+    let ended = client.call(END, &[]);
+    expect("the call", matches!(ended, Err(CallError::Dead)), true)?;
+    expect("it took long", begun.elapsed() < Duration::from_secs(10), true)?;
+    expect("another", matches!(client.call(ECHO, &[]), Err(CallError::Dead)), true)?;
+    server.kill();
+    // Killed from outside, while it serves.
+    let mut server = Server::start("server")?;
+    let client = open()?;
+    warm_up(&client)?;
+    let pid = server.0.id();
+    let killer = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(5));
+        let pid = Pid::from_raw(pid.cast_signed()).expect("a number");
+        kill_process(pid, Signal::KILL)
+    });
+    let ended = client.call(SLOW, &[]);
+    killer.join().map_err(|_| "no killer")??;
+    expect("the call", matches!(ended, Err(CallError::Dead)), true)?;
+    server.kill();
+    Ok(())
+}
+
+fn caller_ends() -> Outcome {
+    let _server = Server::start("server")?;
+    for at in 0..20 {
+        let caller = thread::spawn(move || {
+            let client = open().map_err(|error| error.to_string())?;
+            warm_up(&client).map_err(|error| error.to_string())?;
+            if at % 2 == 0 { Ok(()) } else { echo(&client, at).map_err(|error| error.to_string()) }
+        });
+        caller.join().map_err(|_| "it panics")??;
+    }
+    let client = open()?;
+    warm_up(&client)
+}
+
+fn order() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    warm_up(&client)?;
+    for expected in 1..=100_u32 {
+        let head = send(ECHO, TF_ONE_WAY, &[]);
+        let commands = [&BC_TRANSACTION.to_ne_bytes()[..], head.as_bytes()].concat();
+        client.exchange(&commands, &[], &mut [0; 256])?;
+        let count = client.call(COUNT, &[])?;
+        expect("one-ways before a call", &count[..], &expected.to_ne_bytes())?;
+        echo(&client, 4)?;
+    }
+    Ok(())
+}
+
+fn not_plain() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    warm_up(&client)?;
+    for (flags, what) in [(TF_ONE_WAY, "a one-way"), (0x20, "one whose buffer is to be cleared")] {
+        let before = seen()?;
+        let head = send(ECHO, flags, &[]);
+        let commands = [&BC_TRANSACTION.to_ne_bytes()[..], head.as_bytes()].concat();
+        let mut returns = [0; 256];
+        let mut filled = client.exchange(&commands, &[], &mut returns)?;
+        // A completion, and a reply with its buffer.
+        while flags != TF_ONE_WAY && filled < 64 {
+            filled = client.exchange(&[], &[], &mut returns)?;
+        }
+        expect(what, seen()? - before, 1)?;
+    }
+    let before = seen()?;
+    echo(&client, 100_000)?;
+    expect("a large call", seen()? - before, 1)
+}
+
+fn frozen() -> Outcome {
+    let server = Server::start("server")?;
+    let (client, other) = (open()?, BinderClient::open_without_ring(Path::new(DEVICE))?);
+    for _ in 0..5 {
+        warm_up(&client)?;
+        other.set_frozen(server.0.id(), true)?;
+        let refused = client.call(ECHO, &[]);
+        expect("the call", matches!(refused, Err(CallError::Frozen)), true)?;
+        other.set_frozen(server.0.id(), false)?;
+    }
+    warm_up(&client)?;
+    // A call is under way.
+    let freezer = thread::spawn({
+        let pid = server.0.id();
+        move || {
+            thread::sleep(Duration::from_millis(10));
+            other.set_frozen(pid, true).map_err(|error| error.raw_os_error())
+        }
+    });
+    let reply = client.call(SLOW, b"under way")?;
+    expect("the reply", &reply[..], b"under way")?;
+    let busy = freezer.join().map_err(|_| "no freezer")?;
+    expect("the freeze of a busy server", busy, Err(Some(11)))
+}
+
+fn many() -> Outcome {
+    let _server = Server::start("server")?;
+    let callers: Vec<_> = (0..12)
+        .map(|at| {
+            thread::spawn(move || -> Result<(), String> {
+                let client = open().map_err(|error| error.to_string())?;
+                (0..300).try_for_each(|len| echo(&client, len + at)).map_err(|it| it.to_string())
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.join().map_err(|_| "it panics")??;
+    }
+    Ok(())
+}
