@@ -2,7 +2,7 @@
 //!
 //! A call that cannot go on at once - its client's memory is being read or written, its read sleeps, its
 //! files are being installed, its freeze waits - is one value in one table, with one state. Its request's
-//! number finds it, for all who ask: the thread that did the I/O, a signal, a wake-up of the sleeping
+//! number finds it, for the thread that did the I/O, for a signal, and for a wake-up of the sleeping
 //! thread. It is taken out of the table while the driver goes on with it.
 
 use alloc::boxed::Box;
@@ -63,7 +63,7 @@ pub(crate) enum CallState {
     /// Files are being installed in its client, or closed there. Its request may be answered by then, and
     /// its thread be stopped on its way out of the ioctl.
     ChangingFiles,
-    /// It is about a program on all devices, and waits for who sees to those.
+    /// It concerns a program on all devices, and waits for the executor, which has access to all of them.
     Freezing,
 }
 
@@ -156,7 +156,7 @@ impl Call {
 
 /// The sleeper in the place of a thread.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct SleeperSlot {
     /// The number of its request; none if the thread does not sleep.
     unique: Option<u64>,
     /// Its place is listed as one to look at.
@@ -169,7 +169,7 @@ pub(crate) struct Calls {
     /// By the numbers of their requests.
     by_request: HashMap<u64, Box<Call>, FxBuildHasher>,
     /// The sleeping ones, by the slot of their thread.
-    asleep: Vec<Place>,
+    asleep: Vec<SleeperSlot>,
     /// Slots with reads that have not been looked at, or had, once each.
     unchecked: Vec<usize>,
     /// The requests of calls that a signal wants to end and could not: some may be over.
@@ -184,7 +184,7 @@ impl Calls {
         if let CallState::Asleep(thread, _) = call.state {
             let slot = thread.slot();
             if slot >= self.asleep.len() {
-                self.asleep.resize(slot + 1, Place::default());
+                self.asleep.resize(slot + 1, SleeperSlot::default());
             }
             let place = &mut self.asleep[slot];
             place.unique = Some(unique);

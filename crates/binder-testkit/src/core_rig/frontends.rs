@@ -37,6 +37,8 @@ pub(super) struct Executor {
     pub(super) stops_threads: bool,
     /// The request for which an access is being made that may be cut off.
     pub(super) in_use: Option<u64>,
+    /// The requests of calls that are over but for an access, with their files: no front end has them.
+    pub(super) last_accesses: BTreeMap<u64, usize>,
     /// After how many steps something goes wrong, and what.
     trouble: Option<(usize, Trouble)>,
     /// What the last poll found.
@@ -178,7 +180,7 @@ impl World {
     pub(super) fn go_on_releasing(&mut self) -> bool {
         let mut is_more = false;
         for (number, device) in self.devices.iter_mut().enumerate() {
-            is_more |= device.go_on_releasing(&mut self.memory.seen_by(number));
+            is_more |= device.go_on_releasing(&mut self.memory.of_device(number));
         }
         self.carry_out_actions();
         is_more
@@ -188,6 +190,7 @@ impl World {
     pub(super) fn assert_all_is_answered(&mut self) {
         let unanswered: Vec<_> = self.executor.requests.keys().collect();
         assert!(unanswered.is_empty(), "not answered: {unanswered:?}");
+        assert!(self.executor.last_accesses.is_empty(), "answered, and forgotten");
         for unique in 0..=self.executor.last_unique {
             let has_it = self.devices.iter_mut().any(|device| device.interrupt(unique));
             assert!(!has_it, "request {unique} was answered, and its call is there still");
@@ -200,7 +203,7 @@ impl World {
     }
 
     pub(super) fn tell(&mut self, device: usize, event: Event) {
-        self.devices[device].handle(event, &mut self.memory.seen_by(device));
+        self.devices[device].handle(event, &mut self.memory.of_device(device));
     }
 
     /// Does what the front ends want done, until they want nothing more.
@@ -214,7 +217,7 @@ impl World {
             }
             if let Some((device, action)) = self.executor.actions.pop_front() {
                 self.act(device, action);
-            } else if !self.holds_errands
+            } else if !self.holds_fd_work
                 && let Some((device, task)) = self.executor.tasks.pop_front()
             {
                 self.run_task(device, task);
@@ -229,7 +232,7 @@ impl World {
         let has_some = contexts(&mut self.devices).iter().any(|it| it.has_background_work());
         has_some && {
             for (number, device) in self.devices.iter_mut().enumerate() {
-                let memory = &mut self.memory.seen_by(number);
+                let memory = &mut self.memory.of_device(number);
                 let _ = device.context_mut().run_background_slice(memory);
             }
             true
@@ -250,6 +253,9 @@ impl World {
             }
             Action::Access { file, access } => {
                 self.executor.assert_is_unanswered(access.request.unique);
+                if access.last_of.is_some() {
+                    self.executor.last_accesses.insert(access.request.unique, file);
+                }
                 if self.holds_windows {
                     let pending = Pending::Access(file, access);
                     self.executor.accesses.push_back((device, pending));
