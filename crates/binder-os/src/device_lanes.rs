@@ -14,7 +14,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use binder_lane::{LaneId, LaneNote, NoteKind};
-use binder_ring::layout::{SegmentHeader, SlotHead};
+use binder_ring::layout::{IN_NO_CALL, SegmentHeader, SlotHead};
 use binder_ring::{Segment, SlotIndex};
 use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
 use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, Errno, payload_len};
@@ -114,6 +114,19 @@ impl LaneContext<'_, '_> {
     /// Has the driver take over what the thread does by a lane.
     fn adopt(&self, lane: LaneId) -> io::Result<()> {
         ask(self.device, ANYBINDER_LANE_ADOPT, &mut lane.number())
+    }
+
+    /// Has the driver run the first commands of a call, of so many bytes. Says whether the thread can go on with the others as if
+    /// it had not.
+    fn run_first(&self, call: &mut BinderWriteRead, bytes: usize) -> bool {
+        let (write_size, read_size) = (call.write_size, call.read_size);
+        let until = call.write_consumed + bytes as u64;
+        (call.write_size, call.read_size) = (until, call.read_consumed);
+        let outcome = self.by_ring(call);
+        (call.write_size, call.read_size) = (write_size, read_size);
+        outcome == RingOutcome::Done(Ok(()))
+            && call.write_consumed == until
+            && self.standing() & IN_NO_CALL != 0
     }
 
     /// Makes a call by the ring, and frees what it has freed.

@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
 
 use binder_lane::layout::{DATA_BYTES, Outcome};
-use binder_lane::{CallLeft, LaneId, NoteKind, Woken};
+use binder_lane::{CallLeft, LaneId, LaneState, NoteKind, Woken};
 use binder_ring::layout::{IN_NO_CALL, NO_CPU};
 use binder_ring_client::{RingSystem, SleepEnd};
 use binder_uapi::{
@@ -189,7 +189,7 @@ impl ThreadLanes {
         call: &mut BinderWriteRead,
         parsed: &LaneCommands,
     ) -> LaneEnd {
-        let Some(head) = parsed.plain_send(false) else { return LaneEnd::ByRing };
+        let Some((before, head)) = parsed.last_call() else { return LaneEnd::ByRing };
         let room = call.read_size.saturating_sub(call.read_consumed);
         let is_fit = context.standing() & IN_NO_CALL != 0
             && room >= LaneReturns::MOST_BYTES as u64
@@ -209,7 +209,17 @@ impl ThreadLanes {
         let Some(data) = context.memory.lent(head.buffer, head.data_size) else {
             return LaneEnd::ByRing;
         };
-        let end = lane.call(context, call, parsed, head, data);
+        let end = if !lane.may_call(context, parsed) {
+            LaneEnd::ByRing
+        } else if before == 0 {
+            lane.call(context, call, parsed, head, data)
+        } else if context.run_first(call, before) {
+            let commands = context.memory.commands_between(call.write_consumed, call.write_size);
+            let parsed = LaneCommands::parse(commands, &context.lanes.buffers);
+            lane.call(context, call, &parsed, head, data)
+        } else {
+            LaneEnd::ByRing
+        };
         if let LaneEnd::Done = end {
             // What goes by the lane is no reason for another.
             self.traffic.calls = 0;
@@ -220,6 +230,17 @@ impl ThreadLanes {
 }
 
 impl CallerLane {
+    /// Whether a call can be made now: the reply before is freed, the driver has not taken the lane back, and a thread looks.
+    fn may_call(&self, context: &LaneContext<'_, '_>, parsed: &LaneCommands) -> bool {
+        let buffer = context.lanes.buffers.at(self.buffer);
+        let is_free =
+            buffer.is_some_and(|buffer| !buffer.is_lent() || parsed.frees(buffer.address()));
+        let state = self.memory.segment().head().word.state();
+        is_free
+            && context.is_granted(self.id, self.place)
+            && matches!(state, LaneState::Warm | LaneState::Asleep)
+    }
+
     fn call(
         &mut self,
         context: &LaneContext<'_, '_>,
@@ -228,12 +249,6 @@ impl CallerLane {
         head: &BinderTransactionData,
         data: &[u8],
     ) -> LaneEnd {
-        let buffers = &context.lanes.buffers;
-        let Some(buffer) = buffers.at(self.buffer) else { return LaneEnd::ByRing };
-        let is_free = !buffer.is_lent() || parsed.frees(buffer.address());
-        if !is_free || !context.is_granted(self.id, self.place) {
-            return LaneEnd::ByRing;
-        }
         let segment = self.memory.segment();
         let lane_head = segment.head();
         if !segment.write_request(data) {

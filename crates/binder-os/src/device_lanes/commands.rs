@@ -14,8 +14,11 @@ pub(super) const PLAIN_FLAGS: u32 = TF_ACCEPT_FDS | TF_STATUS_CODE;
 /// The commands of a `BINDER_WRITE_READ`.
 #[derive(Debug, Default)]
 pub(super) struct LaneCommands {
-    /// The one thing that is sent, if there is one and it is the last command but for what is freed.
+    /// The one thing that is sent, if there is one.
     pub(super) send: Option<PlainSend>,
+    /// Where it stands, and whether all that only the driver can do comes before.
+    send_at: usize,
+    is_send_last: bool,
     /// Whether there is anything that only the driver can do.
     pub(super) has_others: bool,
     /// Whether one of the commands is a reply.
@@ -42,8 +45,9 @@ impl LaneCommands {
         let mut rest = commands;
         while let Some((code, payload)) = rest.split_first_chunk() {
             let code = u32::from_ne_bytes(*code);
+            let at = commands.len() - rest.len();
             let Some((payload, behind)) = payload.split_at_checked(payload_len(code)) else {
-                parsed.has_others = true;
+                parsed.note_other();
                 return parsed;
             };
             rest = behind;
@@ -52,34 +56,42 @@ impl LaneCommands {
                     let address = u64::read_from_bytes(payload).unwrap_or(0);
                     parsed.note_freed(address, buffers);
                 }
-                BC_TRANSACTION | BC_REPLY => parsed.note_send(code == BC_REPLY, payload),
-                _ => parsed.has_others = true,
+                BC_TRANSACTION | BC_REPLY => parsed.note_send(at, code == BC_REPLY, payload),
+                _ => parsed.note_other(),
             }
         }
-        parsed.has_others |= !rest.is_empty();
+        if !rest.is_empty() {
+            parsed.note_other();
+        }
         parsed
+    }
+
+    fn note_other(&mut self) {
+        self.has_others = true;
+        self.is_send_last = false;
     }
 
     fn note_freed(&mut self, address: u64, buffers: &LaneBuffers) {
         if buffers.starting_at(address).is_none() {
-            self.has_others = true;
+            self.note_other();
         } else if let Some(place) = self.freed.get_mut(self.freed_count) {
             *place = address;
             self.freed_count += 1;
         } else {
             // It stays lent, and its lane is not used again.
-            self.has_others = true;
+            self.note_other();
         }
     }
 
-    fn note_send(&mut self, is_reply: bool, payload: &[u8]) {
+    fn note_send(&mut self, at: usize, is_reply: bool, payload: &[u8]) {
         self.has_reply |= is_reply;
         let head = BinderTransactionData::read_from_bytes(payload).unwrap_or_default();
         let is_plain = head.offsets_size == 0 && head.flags & !PLAIN_FLAGS == 0;
         if is_plain && self.send.is_none() {
             self.send = Some(PlainSend { is_reply, head });
+            (self.send_at, self.is_send_last) = (at, true);
         } else {
-            self.has_others = true;
+            self.note_other();
         }
     }
 
@@ -92,6 +104,12 @@ impl LaneCommands {
     pub(super) fn plain_send(&self, is_reply: bool) -> Option<&BinderTransactionData> {
         let send = self.send.as_ref().filter(|send| !self.has_others && send.is_reply == is_reply);
         send.map(|send| &send.head)
+    }
+
+    /// A call that can take a lane once the driver has run what comes before, of so many bytes.
+    pub(super) fn last_call(&self) -> Option<(usize, &BinderTransactionData)> {
+        let send = self.send.as_ref().filter(|send| self.is_send_last && !send.is_reply)?;
+        Some((if self.has_others { self.send_at } else { 0 }, &send.head))
     }
 
     /// Whether the buffer of this address is among those that are freed.
@@ -167,7 +185,11 @@ mod tests {
         let commands = [free(own), send(BC_TRANSACTION, &plain)].concat();
         let parsed = LaneCommands::parse(&commands, &buffers);
         assert_eq!((parsed.plain_send(false), parsed.plain_send(true)), (Some(&plain), None));
+        assert_eq!(parsed.last_call(), Some((0, &plain)));
         assert!(parsed.frees(own) && !parsed.frees(own + 8) && !parsed.is_idle());
+        let commands = [free(own), free(4096), send(BC_TRANSACTION, &plain), free(own)].concat();
+        let parsed = LaneCommands::parse(&commands, &buffers);
+        assert_eq!((parsed.last_call(), parsed.plain_send(false)), (Some((24, &plain)), None));
         assert!(LaneCommands::parse(&free(own), &buffers).is_idle());
         let parsed = LaneCommands::parse(&send(BC_REPLY, &plain), &buffers);
         assert_eq!(parsed.plain_send(true), Some(&plain));
@@ -195,5 +217,7 @@ mod tests {
             assert!(parsed.has_others && !parsed.is_idle(), "{commands:?}");
             assert_eq!((parsed.plain_send(false), parsed.plain_send(true)), (None, None));
         }
+        let behind = [send(BC_TRANSACTION, &plain), free(4096)].concat();
+        assert_eq!(LaneCommands::parse(&behind, &buffers).last_call(), None);
     }
 }
