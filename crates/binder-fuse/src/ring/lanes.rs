@@ -382,7 +382,7 @@ impl SessionShared {
         if file.has_filter() || file.caller_uid(tid) != Some(uid) {
             return Err(Errno::EPERM);
         }
-        let charges = [file.another_permit()?, file.another_permit()?];
+        let charges = [file.another_charge()?, file.another_charge()?];
         let segment = file.take_memfd(tid, fd)?;
         ring_memory::check_segment(&segment, SEGMENT_BYTES).map_err(|error| errno(&error))?;
         let thread = file.thread_pidfd(tid).ok_or(Errno::EPERM)?;
@@ -402,8 +402,8 @@ impl SessionShared {
         let (unique, tid) = (header.unique, header.pid);
         let socket = LaneAccept::read_from_bytes(data).map_err(|_| Errno::EINVAL);
         let socket = socket.and_then(|wanted| {
-            let permit = file.another_permit()?;
-            file.take_file(tid, wanted.socket, permit, self.pool.clone())
+            let charge = file.another_charge()?;
+            file.take_file(tid, wanted.socket, charge, self.pool.clone())
         });
         let socket = match socket {
             Ok(socket) => socket,
