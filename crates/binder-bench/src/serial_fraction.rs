@@ -87,7 +87,8 @@ pub(crate) fn run(
     let core = affinity::core()?;
     let _pinned = options.target.pin_daemon(Some(core), report)?;
     let device = options.target.device();
-    let mut server = service::start(device, Some(core))?;
+    let plain = DriverSession::open_without_ring;
+    let mut server = service::start_with(device, Some(core), plain)?;
     let kinds = [("binder", Completions::Own), ("deferred", Completions::Deferred)];
     let bar = report.progress(kinds.len() * options.sizes.len());
     let mut table = TextTable::new([
@@ -106,12 +107,7 @@ pub(crate) fn run(
     for &bytes in &options.sizes {
         for (what, completions) in kinds {
             bar.set_message(format!("{bytes} bytes, {what}"));
-            let mut client = binder::start(
-                device,
-                Some(core),
-                Some(completions),
-                DriverSession::open_without_ring,
-            )?;
+            let mut client = binder::start(device, Some(core), Some(completions), plain)?;
             let mut play = |server: &mut Actor, calls| {
                 client.ask_beside::<Timings>(server, &Round { bytes, calls, files: 0 })
             };

@@ -1,4 +1,4 @@
-//! A device: its front end behind a lock, and what is to be done for it once that is free.
+//! A device: its front end behind a lock, and the actions that are due once the lock is free.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub(crate) type Deferred = Box<dyn FnOnce(&SessionShared) + Send>;
 /// Pages that one slice gives back: about a millisecond's worth, for others wait meanwhile.
 const SLICE_PAGES: usize = 1024;
 const PAGE_BYTES: usize = 4096;
-/// One of so many holds of the lock is measured.
-const MEASURED: u64 = 16;
+/// One of so many holds of the lock is measured: a prime, so that in a row of like calls each hold of a call comes up.
+const MEASURED: u64 = 17;
 
 /// A device of a mount.
 pub(crate) struct Device {
@@ -71,7 +71,7 @@ const _: () = assert!(size_of::<Job>() <= 40);
 /// Work with the state of a device.
 pub(crate) type DeviceWork = Box<dyn FnOnce(&mut DeviceState) + Send>;
 
-/// What is to be done for a device, with its lock free.
+/// The actions that are due for a device, with its lock free.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) actions: Vec<DeviceAction>,
@@ -94,7 +94,7 @@ impl Device {
         Self { id, name, state: CombiningLock::new(state), is_quiet: AtomicBool::new(true) }
     }
 
-    /// Has `job` run, if there is one, and those in line. What is to be done then, the caller is to do: it
+    /// Has `job` run, if there is one, and those in line. The caller is to do the actions that follow: each
     /// is put behind what `batch` has.
     pub(crate) fn run(&self, job: Option<Job>, batch: &mut Batch) {
         self.state.submit(job, DeviceState::run, |state| self.hand_out(state, batch));
@@ -160,7 +160,7 @@ impl DeviceState {
         }
     }
 
-    /// Hands out what is to be done.
+    /// Hands out the actions that are due.
     pub(crate) fn hand_out(&mut self, batch: &mut Batch) {
         if self.tracer.is_some() {
             self.hand_on_trace();
@@ -259,7 +259,7 @@ impl DeviceState {
         }
     }
 
-    /// Tells the core what time it is: it dates what is sent.
+    /// Tells the core the time, by which it dates transactions.
     pub(crate) fn note_time(&mut self) {
         let Some(clock) = self.clock else { return };
         let now_ns = clock.now_ns();
@@ -283,7 +283,7 @@ impl DeviceState {
         self.lock_usage.holds += 1;
     }
 
-    /// How the lock was used by those who have jobs done, as one of [`MEASURED`] holds tells; nothing is noted where no
+    /// How the lock was used for jobs, as one of [`MEASURED`] holds tells; nothing is noted where no
     /// statistics are shown.
     pub(crate) fn lock_usage(&self) -> LockUsage {
         self.lock_usage
