@@ -1,7 +1,7 @@
 //! What open files and their users may make the driver keep, and what it does about more.
 //!
 //! Every table that a client can make longer is charged to the open file that does it, and to the user
-//! who opened that (`user`). Threads, nodes and handles have tables of their own there, whose length is
+//! that opened it (`user`). Threads, nodes and handles have tables of their own there, whose length is
 //! the charge. What lies elsewhere is counted here: links, and transactions, which lie with their
 //! receivers; files on their way count themselves (`descriptors`). The bytes of a
 //! receive buffer need no limit besides its size, of which one-ways share half (`buffer`), and what all
@@ -19,7 +19,7 @@ use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
 use crate::transaction::{Transaction, TransactionKind};
 
-/// What is counted and limited.
+/// A resource that is counted and limited.
 ///
 /// `Differs from Linux:` there little of it is, but for what holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,7 +183,7 @@ pub(crate) const SHARE: usize = 4;
 pub struct Excess {
     /// Of what there would have been one too many.
     pub resource: Resource,
-    /// Who has all the others: this process or user, or all users together.
+    /// The holder of all the others: this process or user, or all users together.
     pub whose: Whose,
     /// How many those are.
     pub limit: usize,
@@ -191,7 +191,7 @@ pub struct Excess {
     pub caused_by: Option<u32>,
 }
 
-/// Who has met a limit.
+/// A process or user that has met a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whose {
     /// A process, by the limit for an open file.
@@ -246,7 +246,7 @@ impl Context {
         self.check_quota(process, Resource::Handles, self.processes[process].handles.len())
     }
 
-    /// Whether the process may have another of what is counted for it here.
+    /// Whether the process may have one more of a resource that is counted here.
     pub(crate) fn check_counted_quota(
         &mut self,
         process: ProcessKey,

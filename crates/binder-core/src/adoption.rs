@@ -30,7 +30,7 @@ impl Context {
     /// Takes a call over, as if it had been sent here, and its server had read it and freed its buffer. The caller reads a
     /// completion and the reply, the server is on the stack of threads that wait for each other, and the end of either is the other's.
     ///
-    /// The call is under way, so no limit keeps it from being counted. Who claims that it is may lie: both threads
+    /// The call is under way, so no limit keeps it from being counted. That claim may be a lie: both threads
     /// must exist and be in no other call, and the handle must be one to an object of the server's.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use crate::transaction::{Transaction, TransactionKey};
 /// What two updates of the same have in common: code, flags, sender.
 type Subject = (u32, u32, u32);
 
-/// One-ways of a node behind the one that is out.
+/// One-ways of a node that wait for the one in flight.
 #[derive(Debug, Default)]
 pub(crate) struct AsyncTodo {
     waiting: VecDeque<TransactionKey>,

@@ -171,7 +171,7 @@ pub(crate) struct Mapping {
     oneways: BTreeMap<u32, (u32, u32)>,
     /// A flood was reported and the free share of one-ways has not recovered since.
     has_reported_spam: bool,
-    /// What is reserved for sends that are not decided on.
+    /// Bytes reserved for sends that are not decided on.
     ahead_bytes: u32,
     /// The process has the mapping still, as far as the driver knows.
     pub(crate) is_mapped: bool,
@@ -300,7 +300,7 @@ impl Mapping {
         self.buffers.get_mut(start)
     }
 
-    /// The first buffer behind the one that begins at `last`.
+    /// The first buffer after that at offset `last`.
     pub(crate) fn after(&self, last: Option<u32>) -> Option<&Buffer> {
         self.buffers.after(last)
     }

@@ -37,10 +37,10 @@ pub struct Context {
     pub(crate) transactions: Table<Transaction>,
     pub(crate) deaths: Table<Death>,
     pub(crate) suspended_calls: Table<SuspendedCall>,
-    pub(crate) rooms: BTreeMap<EarlyReservationKey, HeldReservation>,
+    pub(crate) early_reservations: BTreeMap<EarlyReservationKey, HeldReservation>,
     pub(crate) freezes: Table<FreezeLink>,
     pub(crate) limits: Limits,
-    /// Those who have files open, or some on their way.
+    /// Users with open files, or with files on their way.
     pub(crate) users: BTreeMap<u32, User>,
     /// Of the memory of receive buffers; shared with other devices.
     pub(crate) budget: MemoryBudget,
@@ -75,7 +75,7 @@ pub struct Context {
     pub(crate) with_untold_freezes: VecDeque<ProcessKey>,
 }
 
-/// Who makes a call, as the front end knows it.
+/// The thread that makes a call, as the front end knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caller {
     /// The open file it calls through.
@@ -137,7 +137,7 @@ impl Context {
             transactions: Table::new(),
             deaths: Table::new(),
             suspended_calls: Table::new(),
-            rooms: BTreeMap::new(),
+            early_reservations: BTreeMap::new(),
             freezes: Table::new(),
             limits,
             users: BTreeMap::new(),
@@ -205,7 +205,7 @@ impl Context {
         with_untold_freezes.shrink_to_fit();
     }
 
-    /// Tells the time by any steady clock. What is sent from here on is as old as this; without it
+    /// Tells the time by any steady clock. Transactions that are sent from here on are as old as this; without it
     /// nothing ages.
     pub fn set_now(&mut self, now_ns: u64) {
         self.now_ns = now_ns;

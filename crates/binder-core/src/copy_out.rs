@@ -69,8 +69,8 @@ impl Context {
             let process = self.threads[thread].process;
             self.processes[process].has_requested_thread = true;
         }
-        let handing = PendingCopyOut { last, asks_for_thread, installed, rest: None };
-        let key = self.suspend(thread, Resumption::CopyOut(handing));
+        let pending = PendingCopyOut { last, asks_for_thread, installed, rest: None };
+        let key = self.suspend(thread, Resumption::CopyOut(pending));
         Outcome::CopyOut(CopyOut { key, address: start_of(request), bytes: returns.bytes })
     }
 
@@ -84,9 +84,9 @@ impl Context {
     ) -> Outcome {
         let bytes = returns.bytes.clone();
         let rest = Some(Rest { returns, waits }.into());
-        let handing =
+        let pending =
             PendingCopyOut { last: None, asks_for_thread: false, installed: Vec::new(), rest };
-        let key = self.suspend(thread, Resumption::CopyOut(handing));
+        let key = self.suspend(thread, Resumption::CopyOut(pending));
         Outcome::CopyOut(CopyOut { key, address: start_of(request), bytes })
     }
 
@@ -108,19 +108,19 @@ impl Context {
     ) -> Result<Outcome, Errno> {
         self.slice.begin();
         let Err(fault) = written else { return self.finish_copied_out(copy_out, request) };
-        let (thread, handing) = self.take_pending_copy_out(copy_out.key)?;
+        let (thread, pending) = self.take_pending_copy_out(copy_out.key)?;
         self.threads[thread].proven.forget();
-        if let Some(transaction) = handing.last {
+        if let Some(transaction) = pending.last {
             let errno = Errno::from(fault).number();
             let reason = "the receiver's read buffer is out of reach";
             self.log_undelivered(thread, transaction, errno, reason);
             self.discard_undelivered(transaction, Verdict::Failed, memory);
         }
-        if handing.asks_for_thread {
+        if pending.asks_for_thread {
             let process = self.threads[thread].process;
             self.processes[process].has_requested_thread = false;
         }
-        self.close_on_return(thread, handing.installed);
+        self.close_on_return(thread, pending.installed);
         self.keep_memory(copy_out.bytes);
         self.conclude(thread, Err(fault.into()))
     }
@@ -136,9 +136,9 @@ impl Context {
         request: &mut BinderWriteRead,
     ) -> Result<Outcome, Errno> {
         let CopyOut { key, address: ClaimedAddr(address), bytes } = copy_out;
-        let (thread, handing) = self.take_pending_copy_out(key)?;
+        let (thread, pending) = self.take_pending_copy_out(key)?;
         self.threads[thread].proven.note_written(address, bytes.len() as u64);
-        if let Some(rest) = handing.rest {
+        if let Some(rest) = pending.rest {
             self.keep_memory(bytes);
             let Rest { returns, waits } = *rest;
             let result = self.go_on_reading(thread, waits, request, returns);
@@ -148,7 +148,7 @@ impl Context {
         let process = self.threads[thread].process;
         self.processes[process].counters.count_returns(&bytes);
         request.read_consumed += bytes.len() as u64;
-        if let Some(transaction) = handing.last {
+        if let Some(transaction) = pending.last {
             if self.journal.is_traced() {
                 self.trace_receipt(thread, transaction);
             }

@@ -109,7 +109,7 @@ impl DescriptorArray {
 #[derive(Debug, Default)]
 pub(crate) struct FilesInTransit {
     all: Tally,
-    /// Those to each other user, who could keep them waiting for ever.
+    /// Files on their way to each other user, which could keep them waiting for ever.
     to_others: BTreeMap<u32, Tally>,
 }
 
@@ -228,7 +228,7 @@ impl Context {
 
     /// Charges a file to the process that wants it to arrive, and can have it wait.
     ///
-    /// With a reply that is the caller, who waits for it and may leave it unread for ever. Else it is
+    /// With a reply that is the caller, which waits for it and may leave it unread for ever. Else it is
     /// the sender; so that its receivers cannot have it wait with all that it may send, no user gets more
     /// than a share of it.
     fn charge_for_file(&mut self, draft: &Draft<'_>) -> Result<(ProcessKey, Charges), Errno> {

@@ -40,14 +40,14 @@ pub struct EarlyReservation {
 /// An early reservation, and the send that it is for.
 #[derive(Debug)]
 pub(crate) struct HeldReservation {
-    place: Place,
+    destination: Destination,
     reservation: BufferReservation,
     clears: bool,
 }
 
 /// Where a send goes that has no objects, and what it takes there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
+struct Destination {
     receiver: ProcessKey,
     sizes: Sizes,
     is_oneway: bool,
@@ -64,8 +64,8 @@ impl Context {
         data: &BinderTransactionDataSg,
         memory: &mut dyn ReceiveBuffers,
     ) -> Option<EarlyReservation> {
-        let place = self.place_of(process, tid, kind, data)?;
-        let Place { receiver, sizes, is_oneway } = place;
+        let destination = self.destination_of(process, tid, kind, data)?;
+        let Destination { receiver, sizes, is_oneway } = destination;
         let has_share = |mapping: &Mapping| mapping.has_share_ahead(sizes);
         if !self.processes.get(receiver)?.mapping.as_ref().is_some_and(has_share) {
             return None;
@@ -76,21 +76,23 @@ impl Context {
         }
         let offset = reservation.layout.start;
         let clears = data.transaction_data.flags & TF_CLEAR_BUF != 0;
-        let key = self.ids.next_room();
-        self.rooms.insert(key, HeldReservation { place, reservation, clears });
+        let key = self.ids.next_reservation();
+        self.early_reservations.insert(key, HeldReservation { destination, reservation, clears });
         Some(EarlyReservation { key, receiver, offset })
     }
 
     /// Gives up a reservation that no thread writes to any more.
     pub fn give_up_reservation(
         &mut self,
-        room: EarlyReservationKey,
+        key: EarlyReservationKey,
         memory: &mut dyn ReceiveBuffers,
     ) {
-        let Some(HeldReservation { place, reservation, clears }) = self.rooms.remove(&room) else {
+        let Some(HeldReservation { destination, reservation, clears }) =
+            self.early_reservations.remove(&key)
+        else {
             return;
         };
-        let receiver = place.receiver;
+        let receiver = destination.receiver;
         let process = self.processes.get_mut(receiver);
         // With the receiver, its buffer goes.
         let Some(mapping) = process.and_then(|process| process.mapping.as_mut()) else { return };
@@ -108,8 +110,8 @@ impl Context {
         commands: &mut Commands,
         memory: &mut dyn ReceiveBuffers,
     ) {
-        while let Some(room) = commands.take_reservation() {
-            self.give_up_reservation(room, memory);
+        while let Some(key) = commands.take_reservation() {
+            self.give_up_reservation(key, memory);
         }
     }
 
@@ -121,9 +123,12 @@ impl Context {
         commands: &mut Commands,
         memory: &mut dyn ReceiveBuffers,
     ) -> bool {
-        let Some((room, kind, data)) = commands.next_in_room() else { return true };
-        let place = self.place_of(caller.process, caller.tid, kind, &data);
-        let is_same = self.rooms.get(&room).is_some_and(|room| Some(room.place) == place);
+        let Some((key, kind, data)) = commands.next_reserved() else { return true };
+        let destination = self.destination_of(caller.process, caller.tid, kind, &data);
+        let is_same = self
+            .early_reservations
+            .get(&key)
+            .is_some_and(|held| Some(held.destination) == destination);
         if !is_same {
             self.give_up_reservations(commands, memory);
         }
@@ -137,29 +142,29 @@ impl Context {
     /// `EFAULT` if there is none, which does not happen.
     pub(crate) fn take_up_reservation(
         &mut self,
-        room: EarlyReservationKey,
+        key: EarlyReservationKey,
     ) -> Result<BufferReservation, Errno> {
-        let HeldReservation { place, reservation, .. } =
-            self.rooms.remove(&room).ok_or(Errno::EFAULT)?;
-        if let Some(mapping) = &mut self.processes[place.receiver].mapping {
+        let HeldReservation { destination, reservation, .. } =
+            self.early_reservations.remove(&key).ok_or(Errno::EFAULT)?;
+        if let Some(mapping) = &mut self.processes[destination.receiver].mapping {
             mapping.settle_ahead(&reservation);
         }
         Ok(reservation)
     }
 
-    fn place_of(
+    fn destination_of(
         &self,
         process: ProcessKey,
         tid: u32,
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
-    ) -> Option<Place> {
+    ) -> Option<Destination> {
         let (receiver, target) = self.receiver_of(process, tid, kind, data)?;
         let label_len = target.map_or(0, |target| self.label_len(process, Some(target)));
         let sizes = Sizes::of(data, label_len).ok()?;
         let has_objects = sizes.offsets != 0 || data.buffers_size != 0;
         let is_oneway = kind == TransactionKind::Oneway;
-        (!has_objects).then_some(Place { receiver, sizes, is_oneway })
+        (!has_objects).then_some(Destination { receiver, sizes, is_oneway })
     }
 
     /// The process that receives a send, and by which node; none for a reply.

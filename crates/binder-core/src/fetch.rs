@@ -61,7 +61,7 @@ pub(crate) struct Payload {
     /// could be read.
     pub(crate) placed_bytes: usize,
     /// That reservation, until the send takes it up.
-    pub(crate) room: Option<EarlyReservationKey>,
+    pub(crate) reservation: Option<EarlyReservationKey>,
     /// The first part that could not be read. Nothing was fetched after it.
     pub(crate) fault: Option<Part>,
 }
@@ -114,7 +114,7 @@ impl Commands {
                 self.fetch_rest(address, memory);
             }
         } else if left > 0 {
-            // What is missing may lie behind the next command.
+            // The unreadable part may lie behind the next command.
             self.fetch_one(address, memory);
         }
         self.fetch_payloads(memory);
@@ -150,9 +150,9 @@ impl Commands {
     /// Fetches the bytes from where the piece ends so far up to `end`: all of them or none.
     fn fetch_up_to(&mut self, end: usize, address: u64, memory: &mut dyn CallerMemory) {
         let Some(address) = address.checked_add(self.len as u64) else { return };
-        if let Some(room) = self.bytes.get_mut(self.len..end)
-            && !room.is_empty()
-            && memory.read(ClaimedAddr(address), room).is_ok()
+        if let Some(rest) = self.bytes.get_mut(self.len..end)
+            && !rest.is_empty()
+            && memory.read(ClaimedAddr(address), rest).is_ok()
         {
             self.len = end;
         }
@@ -210,12 +210,12 @@ impl Commands {
     }
 
     /// The next command, if it is a send whose data is in an early reservation.
-    pub(crate) fn next_in_room(
+    pub(crate) fn next_reserved(
         &self,
     ) -> Option<(EarlyReservationKey, TransactionKind, BinderTransactionDataSg)> {
-        let room = self.payloads[..self.sends].get(self.next_payload)?.room?;
+        let key = self.payloads[..self.sends].get(self.next_payload)?.reservation?;
         let (kind, data) = self.next_send()?;
-        Some((room, kind, data))
+        Some((key, kind, data))
     }
 
     /// The next command, if it is a send.
@@ -226,7 +226,7 @@ impl Commands {
 
     /// Takes a reservation that no send has taken up: it is to be [given up](crate::Context::give_up_reservation).
     pub fn take_reservation(&mut self) -> Option<EarlyReservationKey> {
-        self.payloads[..self.sends].iter_mut().find_map(|payload| payload.room.take())
+        self.payloads[..self.sends].iter_mut().find_map(|payload| payload.reservation.take())
     }
 
     /// How far the write buffer has been run.
@@ -274,8 +274,13 @@ impl Commands {
 }
 
 impl Payload {
-    const EMPTY: Self =
-        Self { offsets: Vec::new(), bytes: Vec::new(), placed_bytes: 0, room: None, fault: None };
+    const EMPTY: Self = Self {
+        offsets: Vec::new(),
+        bytes: Vec::new(),
+        placed_bytes: 0,
+        reservation: None,
+        fault: None,
+    };
 
     fn fetch(
         &mut self,
@@ -285,7 +290,7 @@ impl Payload {
     ) {
         self.offsets.clear();
         self.bytes.clear();
-        debug_assert_eq!(self.room, None, "those of before were given back");
+        debug_assert_eq!(self.reservation, None, "those of before were given back");
         self.placed_bytes = 0;
         self.fault = None;
         let (header, extra) = (&data.transaction_data, data.buffers_size);
@@ -297,9 +302,9 @@ impl Payload {
         if offsets_len == 0 {
             if data_len >= LARGE_BYTES
                 && extra == 0
-                && let Some((room, read)) = memory.read_into_reservation(kind, data)
+                && let Some((key, read)) = memory.read_into_reservation(kind, data)
             {
-                self.room = Some(room);
+                self.reservation = Some(key);
                 self.placed_bytes = data_len;
                 self.fault = read.err().map(|CopyFault| Part::Data);
             } else if data_len > 0 && are_sizes_even {
@@ -342,8 +347,8 @@ impl Payload {
             let Ok((object, _)) = BinderBufferObject::read_from_prefix(object) else { return };
             end_of_previous = start + size_of::<BinderBufferObject>();
             let Ok((at, len)) = pieces.take_room(object.length) else { return };
-            let room = &mut bytes[at..at + len];
-            if len > 0 && memory.read(ClaimedAddr(object.buffer), room).is_err() {
+            let piece = &mut bytes[at..at + len];
+            if len > 0 && memory.read(ClaimedAddr(object.buffer), piece).is_err() {
                 *fault = Some(Part::Piece(at));
                 return;
             }

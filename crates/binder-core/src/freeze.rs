@@ -21,7 +21,7 @@ use crate::trace_log::Traced;
 enum State {
     #[default]
     No,
-    /// A freeze waits for what is outstanding: calls are refused already, but no freeze link is told.
+    /// A freeze waits for outstanding transactions: calls are refused already, but no freeze link is told.
     InProgress,
     Yes,
 }
@@ -99,7 +99,7 @@ impl Program {
     }
 }
 
-/// Whether a freeze waits for what is outstanding at a process.
+/// Whether a freeze waits for transactions outstanding at a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
     /// It waits.

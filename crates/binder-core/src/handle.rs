@@ -135,7 +135,7 @@ impl Context {
         Ok(())
     }
 
-    /// `BC_RELEASE` and `BC_DECREFS`. What is not counted is not taken back.
+    /// `BC_RELEASE` and `BC_DECREFS`. A count that is zero stays zero.
     pub(crate) fn drop_count(&mut self, process: ProcessKey, handle: u32, strength: Strength) {
         if let Some(reference) = self.reference(process, handle) {
             self.uncount_on(reference, strength);
@@ -232,7 +232,7 @@ impl Context {
         Ok(())
     }
 
-    /// Takes one count back; the last one takes the reference with it. Ignores what is not there.
+    /// Takes one count back; the last one takes the reference with it. Ignores a reference that is gone.
     pub(crate) fn uncount_on(&mut self, reference: ReferenceKey, strength: Strength) {
         let Some(state) = self.references.get_mut(reference) else { return };
         let node = state.node;

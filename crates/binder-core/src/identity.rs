@@ -1,4 +1,4 @@
-//! Who a process is, in its own words and in those of its peers.
+//! The identity of a process: its numbers, its users, its security label, as itself and its peers see them.
 //!
 //! Its numbers are those of a table that front ends keep (`pidns`). Threads have a plain number, that
 //! of the driver's namespace: Binder tells no client of the threads of others, only logs do.

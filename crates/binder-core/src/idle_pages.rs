@@ -108,7 +108,7 @@ impl Context {
             return Err(MemoryOf::User);
         }
         let left = self.reclaim_until(all_excess, receiver, next_of_all, memory);
-        // What is idle on other devices is the front end's to have given back, at once.
+        // The front end has idle pages of other devices given back, at once.
         if left > 0 && self.budget.used_bytes() > self.budget.limit_bytes() {
             return Err(MemoryOf::All);
         }

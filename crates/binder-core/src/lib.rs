@@ -8,7 +8,7 @@
 //!
 //! A call, file by file: `write_read` (the two phases of the ioctl), `command` (decodes `BC_*`),
 //! `transaction` (finds the receiver), `translate` and `buffer` (the data), `work` (queues),
-//! `waiting` (who is woken), `returns` (writes `BR_*`), `effect` (what the front end does next), and
+//! `waiting` (which thread is woken), `returns` (writes `BR_*`), `effect` (requests to the front end), and
 //! back by way of `reply`. Calls that came another way: `adoption`. What objects bring along: `image`, `scatter`, `descriptors`, `suspended_call`. The
 //! other modules: `manager`, `node`, `handle`, `async_todo`, `death`, `freeze`, `freeze_links`,
 //! `looper`, `priority`, `exit`, `release`, `account`.

@@ -1,4 +1,4 @@
-//! An object that a process offers, who counts on it, and what its owner has been told.
+//! A node: an object that a process offers, the references to it, and the counts its owner was notified of.
 
 use alloc::collections::BTreeSet;
 
@@ -79,7 +79,7 @@ pub(crate) struct Node {
     pub(crate) ptr: u64,
     pub(crate) cookie: u64,
     pub(crate) wants_security_context: bool,
-    /// How those are to run who serve it.
+    /// The scheduling of threads that serve it.
     pub(crate) scheduling: NodeScheduling,
     /// Transactions to it may carry file descriptors.
     pub(crate) accepts_fds: bool,

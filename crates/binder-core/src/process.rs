@@ -64,9 +64,9 @@ pub struct Process {
     pub(crate) is_known_unmapped: bool,
     /// Files on their way for which it pays.
     pub(crate) files: FilesInTransit,
-    /// What is counted for it that its own tables do not show.
+    /// Amounts counted for it that its own tables do not show.
     pub(crate) account: Amounts,
-    /// What is still to be ended, once the file is gone: from then on nothing is sent to it.
+    /// The parts that are still to be released, after the file was closed: from then on nothing is sent to it.
     pub(crate) remains: Option<Box<ReleaseRemains>>,
     pub(crate) counters: Counters,
     /// The longest that a call took from being sent to being answered by this process; with statistics.

@@ -1,4 +1,4 @@
-//! Memory of a thread that is known to take what is written to it.
+//! Memory of a thread that is known to be writable.
 //!
 //! A return that cannot be written is lost, and those behind it are not: they stay in their queues. So
 //! nothing is taken from a queue behind a return that might not be written. A thread reads into the

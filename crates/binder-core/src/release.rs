@@ -26,7 +26,7 @@ pub enum ReleaseProgress {
     Unfinished,
 }
 
-/// What is left of a process that is being ended, besides its tables.
+/// The state of a process that is being released, besides its tables.
 #[derive(Debug)]
 pub(crate) struct ReleaseRemains {
     mapping: Option<Mapping>,

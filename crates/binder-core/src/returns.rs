@@ -129,7 +129,7 @@ impl Context {
         }
         if self.has_retracted_fd_work(thread) {
             let fresh = Returns::new(Vec::new(), room, request.read_consumed);
-            if let Some(outcome) = self.take_up_errand(thread, waits, fresh) {
+            if let Some(outcome) = self.take_up_fd_work(thread, waits, fresh) {
                 return Ok(outcome);
             }
         }

@@ -1,6 +1,6 @@
 //! All tables of a device, as plain values for people and their tools.
 //!
-//! They are taken down in slices ([`Context::snapshot_slice`]): what is told of goes on between two of them.
+//! They are taken down in slices ([`Context::snapshot_slice`]): the driver goes on between two of them.
 //! Each process that fits into a slice is as it was at one moment; of a larger one each thread, node or
 //! buffer is.
 
@@ -26,7 +26,7 @@ pub struct Snapshot {
     pub dead_nodes: Vec<NodeView>,
     /// Open files.
     pub processes: Vec<ProcessView>,
-    /// What the users have who opened them, by number.
+    /// The holdings of the users that opened them, by number.
     pub(crate) users: Vec<(u32, Amounts)>,
     /// What each of them may have.
     pub(crate) user_limits: Amounts,

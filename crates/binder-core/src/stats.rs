@@ -15,7 +15,7 @@ pub struct DebugIds(Arc<Sequences>);
 #[derive(Debug, Default)]
 struct Sequences {
     ids: AtomicU32,
-    rooms: AtomicU64,
+    reservations: AtomicU64,
 }
 
 impl DebugIds {
@@ -28,8 +28,8 @@ impl DebugIds {
         self.0.ids.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
-    pub(crate) fn next_room(&self) -> EarlyReservationKey {
-        EarlyReservationKey(self.0.rooms.fetch_add(1, Ordering::Relaxed))
+    pub(crate) fn next_reservation(&self) -> EarlyReservationKey {
+        EarlyReservationKey(self.0.reservations.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -65,7 +65,7 @@ pub struct Census {
     /// Commands that go on in a later slice, and buffers of which not all is let go of.
     pub unfinished: usize,
     /// Rooms for sends that are being fetched.
-    pub rooms: usize,
+    pub early_reservations: usize,
     /// Links, transactions and completions that living processes are charged with.
     pub charged: usize,
     /// Users of whom something is kept.
@@ -86,7 +86,7 @@ impl Context {
             deaths: self.deaths.len(),
             suspended_calls: self.suspended_calls.len(),
             unfinished: self.ending_buffers.len(),
-            rooms: self.rooms.len(),
+            early_reservations: self.early_reservations.len(),
             freezes: self.freezes.len(),
             users: self.users.values().filter(|user| user.has_anything()).count(),
             ..Census::default()

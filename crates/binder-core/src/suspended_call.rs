@@ -128,7 +128,7 @@ impl Context {
 
     /// Takes up descriptor work that was retracted, as the beginning of a read that has told nothing yet;
     /// `None` if there is none. Without room for what it brings, the read tells nothing.
-    pub(crate) fn take_up_errand(
+    pub(crate) fn take_up_fd_work(
         &mut self,
         thread: ThreadKey,
         waits: Waits,
@@ -253,7 +253,7 @@ impl Context {
         };
         let undelivered = match then {
             Resumption::Deliver(delivery) => Some(delivery.transaction),
-            Resumption::CopyOut(handing) => handing.last,
+            Resumption::CopyOut(pending) => pending.last,
             Resumption::Return(_) => None,
         };
         if let Some(transaction) = undelivered {

@@ -1,4 +1,4 @@
-//! Calls and one-ways: who gets them, in which buffer, in which queue.
+//! Calls and one-ways: their receiver, their buffer, their queue.
 
 use alloc::vec::Vec;
 
@@ -26,7 +26,7 @@ use crate::work::Work;
 /// Names a transaction.
 pub(crate) type TransactionKey = Key<Transaction>;
 
-/// What is sent.
+/// The kind of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransactionKind {
     /// Its sender waits for a reply.
@@ -50,7 +50,7 @@ impl TransactionKind {
 pub(crate) struct Transaction {
     pub(crate) trace: Trace,
     pub(crate) kind: TransactionKind,
-    /// Who is charged for it.
+    /// The process that is charged for it.
     pub(crate) sender: ProcessKey,
     /// The thread that waits for the reply; `None` once it is gone, and if none waits.
     pub(crate) from: Option<ThreadKey>,
@@ -320,8 +320,8 @@ impl Context {
         let label_len = self.label_len(draft.sender, draft.target);
         let header = &draft.data.transaction_data;
         let sizes = Sizes::of(draft.data, label_len)?;
-        let reservation = match payload.room.take() {
-            Some(room) => self.take_up_reservation(room)?,
+        let reservation = match payload.reservation.take() {
+            Some(key) => self.take_up_reservation(key)?,
             None => self.reserve_paid(draft.receiver, sizes, draft.is_oneway, memory)?,
         };
         if let Some(node) = draft.target {
@@ -446,7 +446,7 @@ impl Context {
         transaction
     }
 
-    /// Parts a transaction from its receiver, who is done with it or gone, and from its buffer,
+    /// Parts a transaction from its receiver, which is done with it or gone, and from its buffer,
     /// which lives on until the receiver frees it.
     pub(crate) fn leave_receiver(&mut self, transaction: TransactionKey) {
         let state = &mut self.transactions[transaction];
@@ -479,7 +479,7 @@ impl Context {
         };
     }
 
-    /// Queues a one-way, or puts it in line behind the one that its node has in flight.
+    /// Queues a one-way, or puts it in line behind the one-way that its node has in flight.
     fn send_oneway(&mut self, target: &SendTarget, transaction: TransactionKey) {
         let node = &mut self.nodes[target.node];
         if node.has_oneway_in_flight {

@@ -32,7 +32,7 @@ pub(crate) struct Filling {
     /// The object to translate next, as an index of `offsets`.
     next: usize,
     end_of_previous: usize,
-    /// What is left of the array of descriptors that `next` is, if it is one.
+    /// The rest of the array of descriptors at `next`, if that is one.
     array: DescriptorArray,
     /// Bytes of the image that are in the buffer, and that the receiver can see.
     visible: u32,

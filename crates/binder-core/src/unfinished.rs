@@ -44,7 +44,7 @@ pub(crate) struct UnfinishedSend {
     log: Option<LogEntry>,
 }
 
-/// What is sent, and where it goes.
+/// The content of a send, and its destination.
 #[derive(Clone, Copy, Debug)]
 struct SendOrder {
     kind: TransactionKind,
@@ -352,7 +352,7 @@ impl Context {
             || !self.with_untold_freezes.is_empty()
     }
 
-    /// Goes on, for a slice, with what no call waits for: watchers who are to be told, queues of threads that
+    /// Goes on, for a slice, with work that no call waits for: watchers to be notified, queues of threads that
     /// are gone, buffers that came to their end without being freed by their receivers.
     pub fn run_background_slice(&mut self, memory: &mut dyn ReceiveBuffers) -> ReleaseProgress {
         self.slice.begin();

@@ -14,7 +14,7 @@ use crate::identity::Opener;
 use crate::process::ProcessKey;
 use crate::snapshot::{ProcessView, Snapshot};
 
-/// A user who has files open, or has left some on their way.
+/// A user with open files, or with files on their way.
 #[derive(Debug, Default)]
 pub(crate) struct User {
     /// All but what counts itself.
@@ -60,12 +60,12 @@ pub struct UserView {
 }
 
 impl Context {
-    /// The user who opened the file.
+    /// The user that opened the file.
     pub(crate) fn user_of(&mut self, process: ProcessKey) -> &mut User {
         self.users.entry(self.processes[process].opener.uid).or_default()
     }
 
-    /// What the user has who opened the file, of what does not count itself.
+    /// The holdings of the user that opened the file, of resources that no table counts.
     pub(crate) fn holdings_of(&mut self, process: ProcessKey) -> &mut Amounts {
         &mut self.user_of(process).held
     }

@@ -1,4 +1,4 @@
-//! Who sleeps in a read, who polls, and who is woken for what.
+//! Threads that sleep in a read or poll, and the choice of the thread to wake.
 
 use crate::context::Context;
 use crate::effect::Effect;

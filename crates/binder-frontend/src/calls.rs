@@ -134,7 +134,7 @@ impl Call {
 
 /// The sleeper in the place of a thread.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct SleeperSlot {
     /// The number of its request; none if the thread does not sleep.
     unique: Option<u64>,
     /// Its place is listed as one to look at.
@@ -147,7 +147,7 @@ pub(crate) struct Calls {
     /// By the numbers of their requests.
     by_request: HashMap<u64, Box<Call>, FxBuildHasher>,
     /// The sleeping ones, by the slot of their thread.
-    asleep: Vec<Place>,
+    asleep: Vec<SleeperSlot>,
     /// Slots with reads that have not been looked at, or had, once each.
     unchecked: Vec<usize>,
     /// The requests of calls that a signal wants to end and could not: some may be over.
@@ -162,7 +162,7 @@ impl Calls {
         if let CallState::Asleep(thread, _) = call.state {
             let slot = thread.slot();
             if slot >= self.asleep.len() {
-                self.asleep.resize(slot + 1, Place::default());
+                self.asleep.resize(slot + 1, SleeperSlot::default());
             }
             let place = &mut self.asleep[slot];
             place.unique = Some(unique);

@@ -33,7 +33,7 @@ enum Work {
 
 type Other = Box<dyn FnOnce(&Arc<SessionShared>) + Send>;
 
-/// The work in line, and who is at it.
+/// The work in line, and the threads that do it.
 #[derive(Default)]
 pub(crate) struct BlockingPool {
     state: Mutex<State>,
@@ -175,7 +175,7 @@ impl BlockingPool {
 }
 
 impl State {
-    /// Takes the first work of a client who has fewer threads than it may.
+    /// Takes the first work of a client that has fewer threads than it may.
     fn take(&mut self) -> Option<(Account, Work)> {
         let at = self.line.iter().position(|(client, _)| self.busy.has_room(*client))?;
         let (client, work) = self.line.remove(at)?;

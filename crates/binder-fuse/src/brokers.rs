@@ -40,7 +40,7 @@ struct Entry {
     used: Instant,
 }
 
-/// What some users have. Who starts their broker holds the lock, so that none of them starts another.
+/// The broker of some users. The thread that starts it holds the lock, so that no other thread starts another.
 #[derive(Default)]
 enum State {
     #[default]
@@ -118,7 +118,7 @@ impl Brokers {
         })
     }
 
-    /// Returns the broker of `users`, of whom thread `tid` is one; but not the one that is `lost`.
+    /// Returns the broker of `users`, of which thread `tid` is one; but not the broker that is `lost`.
     fn broker(
         &self,
         tid: u32,
@@ -152,7 +152,7 @@ impl Brokers {
         Ok(broker?)
     }
 
-    /// Returns what `users` have; those who have not asked for longest lose theirs to others.
+    /// Returns the place of `users`; the users that have not asked for longest lose theirs to others.
     fn state(&self, users: Users) -> Arc<Mutex<State>> {
         let mut by_users = lock(&self.by_users);
         if by_users.len() >= MAX_BROKERS

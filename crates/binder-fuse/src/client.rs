@@ -120,8 +120,8 @@ impl ReceiveBuffers for Clients {
         fd: u32,
         payer: ProcessKey,
     ) -> Result<CapturedFile, Errno> {
-        let permit = self.get(payer).ok_or(Errno::ESRCH)?.file.another_permit()?;
+        let charge = self.get(payer).ok_or(Errno::ESRCH)?.file.another_charge()?;
         let file = &self.get(from).ok_or(Errno::EBADF)?.file;
-        Ok(CapturedFile::new(file.take_file(self.caller, fd, permit, self.pool.clone())?))
+        Ok(CapturedFile::new(file.take_file(self.caller, fd, charge, self.pool.clone())?))
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Foreign;
 struct Thread {
     thread: ClientThread,
     /// For the descriptor by which its end is told, if it is.
-    _permit: Option<Charge>,
+    _charge: Option<Charge>,
     can_add_fds: CanAddFds,
 }
 
@@ -78,9 +78,9 @@ struct MemoryPlace {
     token: Arc<CancelToken>,
 }
 
-/// What is known of where the receive buffer is mapped.
+/// Where the receive buffer is mapped, as far as that is known.
 #[derive(Debug, Default)]
-struct Place {
+struct MappingPlace {
     base: Option<u64>,
     /// When it was last looked at whether it is there still.
     looked_at: Option<Instant>,
@@ -104,7 +104,7 @@ pub(crate) struct ClientFile {
     has_filter: AtomicBool,
     is_closed: AtomicBool,
     memories: Mutex<Memories>,
-    place: Mutex<Place>,
+    place: Mutex<MappingPlace>,
     /// Held by a look at the mapping that is under way.
     look: Arc<()>,
     mode: Mutex<OpenMode>,
@@ -151,7 +151,7 @@ impl ClientFile {
     ) -> Self {
         Self {
             device,
-            pid: known.permit.payer().pid,
+            pid: known.charge.payer().pid,
             id,
             known,
             threads: Mutex::default(),
@@ -166,12 +166,12 @@ impl ClientFile {
         }
     }
 
-    /// Who pays for what it takes.
+    /// The account that its costs are charged to.
     pub(crate) fn payer(&self) -> Account {
-        self.known.permit.payer()
+        self.known.charge.payer()
     }
 
-    /// Who pays for what is done for a call.
+    /// The account that the costs of a call are charged to.
     pub(crate) fn payer_of(&self, request: &RequestContext) -> Account {
         Account { pid: self.pid, uid: request.uid }
     }
@@ -205,9 +205,9 @@ impl ClientFile {
     fn find_thread(&self, process: ProcessKey, tid: u32, watch: &ThreadWatch) -> Option<Thread> {
         // The kernel does not report the end of the first thread while others live.
         let is_watchable = tid != self.pid;
-        let permit =
-            is_watchable.then(|| self.known.permit.another_if_plenty(PER_THREAD)).flatten();
-        let mut thread = match permit {
+        let charge =
+            is_watchable.then(|| self.known.charge.another_if_plenty(PER_THREAD)).flatten();
+        let mut thread = match charge {
             Some(_) => ClientThread::find(&self.known.memory, tid)?,
             None => ClientThread::find_by_number(&self.known.memory, tid)?,
         };
@@ -217,14 +217,14 @@ impl ClientFile {
             name.is_some_and(|name| watch.add(&thread, name))
         };
         // One that cannot be watched is looked at.
-        let permit = permit.filter(|_| is_watched());
-        if permit.is_none() {
+        let charge = charge.filter(|_| is_watched());
+        if charge.is_none() {
             thread.forgo_descriptor();
         }
-        Some(Thread { thread, _permit: permit, can_add_fds: CanAddFds::Unknown })
+        Some(Thread { thread, _charge: charge, can_add_fds: CanAddFds::Unknown })
     }
 
-    /// Who a thread is that has called, by its uid at this moment. `None` if it has ended, or cannot be asked.
+    /// The uid, at this moment, of a thread that has called. `None` if it has ended, or cannot be asked.
     pub(crate) fn caller_uid(&self, tid: u32) -> Option<u32> {
         let threads = self.threads();
         let pidfd = match threads.by_tid.get(&tid)?.thread.pidfd() {
@@ -283,12 +283,12 @@ impl ClientFile {
         self.threads().by_tid.iter().filter_map(is_unwatched).collect()
     }
 
-    /// Notes that nobody has it open any more.
+    /// Notes that no process has it open any more.
     pub(crate) fn note_closed(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
 
-    /// Whether nobody has it open any more: calls of a ring may be under way still.
+    /// Whether no process has it open any more: calls of a ring may be under way still.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
@@ -372,11 +372,11 @@ impl ClientFile {
 
     fn make_memory(&self) -> Box<MemoryHandle> {
         let mut memory = self.known.memory.another();
-        let permit = self.known.permit.another_if_plenty(PER_MEMORY);
-        if permit.is_none() {
+        let charge = self.known.charge.another_if_plenty(PER_MEMORY);
+        if charge.is_none() {
             memory.forgo_descriptor();
         }
-        Box::new(MemoryHandle { memory, _permit: permit, habits: Habits::default() })
+        Box::new(MemoryHandle { memory, _charge: charge, habits: Habits::default() })
     }
 
     /// Gives up an access for a request whose thread has a signal to handle, as far as can be. Says whether
@@ -403,11 +403,11 @@ impl ClientFile {
         &self,
         tid: u32,
         fd: u32,
-        permit: Charge,
+        charge: Charge,
         pool: Arc<BlockingPool>,
     ) -> Result<HeldFile, Errno> {
         self.take(tid, fd, |client, place| {
-            HeldFile::take(client, place, permit, self.payer(), pool)
+            HeldFile::take(client, place, charge, self.payer(), pool)
         })
     }
 
@@ -444,8 +444,8 @@ impl ClientFile {
     }
 
     /// Leave to hold another file, for which this one pays.
-    pub(crate) fn another_permit(&self) -> Result<Charge, Errno> {
-        self.known.permit.another(PER_FILE).map_err(|exhausted| {
+    pub(crate) fn another_charge(&self) -> Result<Charge, Errno> {
+        self.known.charge.another(PER_FILE).map_err(|exhausted| {
             tracing::debug!(%exhausted, pid = self.pid, "no more files are held");
             Errno::ENOMEM
         })
@@ -524,7 +524,7 @@ impl ClientFile {
         self.memories.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn place(&self) -> MutexGuard<'_, Place> {
+    fn place(&self) -> MutexGuard<'_, MappingPlace> {
         self.place.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -534,7 +534,7 @@ pub(crate) fn is_killed(tid: u32) -> bool {
     ThreadStatus::of(tid).is_ok_and(|status| status.is_killed)
 }
 
-/// Finds out who the process is that opens a file as user `uid`, with these `numbers` from the daemon's namespace
+/// Identifies the process that opens a file as user `uid`, with these `numbers` from the daemon's namespace
 /// to its own; `default_label` is for one without a label.
 pub(crate) fn identify(
     numbers: &[u32],

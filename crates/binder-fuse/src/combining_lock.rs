@@ -59,7 +59,7 @@ impl<S, J> CombiningLock<S, J> {
                 continue;
             };
             loop {
-                // Mostly no job waits, and a lock is saved. What is missed here is found at the end.
+                // Mostly no job waits, and a lock is saved. A job that is missed here is found at the end.
                 if self.len.load(Ordering::Relaxed) != 0 {
                     self.run_line(&mut state, &mut run);
                 }

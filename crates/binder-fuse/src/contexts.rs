@@ -219,7 +219,7 @@ impl Contexts {
         placed.map(|()| MountAnswer::Done).map_err(|error| errno(&error))
     }
 
-    /// Refuses those who may not mount.
+    /// Refuses callers that may not mount.
     fn check_right(&self, waiting: &Waiting) -> Result<(), Errno> {
         let view = MountView::of(waiting.trapped.tid).map_err(|error| errno(&error))?;
         let may_mount = view.may_mount().map_err(|error| errno(&error))?;

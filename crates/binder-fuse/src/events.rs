@@ -35,7 +35,7 @@ struct Lines {
 struct Cursor {
     /// The number of the next line to read.
     next: u64,
-    /// What is left of the line before: a short read ends within one.
+    /// The rest of the last line that was read: a short read ends within a line.
     rest: Vec<u8>,
 }
 
@@ -105,7 +105,7 @@ impl Events {
         Self { fuse, lines: Lines::default(), followers: HashMap::new() }
     }
 
-    /// Writes a report down and tells those who wait.
+    /// Writes a report down and wakes the readers of the stream.
     pub(crate) fn note(&mut self, device: &str, report: &SendReport) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);

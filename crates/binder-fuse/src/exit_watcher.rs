@@ -140,7 +140,7 @@ impl SessionShared {
     }
 
     /// Ends the open files of a process that was seen to end. Others may have them open still, as children
-    /// that inherited them, but none who may use them.
+    /// that inherited them, but no process that may use them.
     ///
     /// Differs from Linux, where they end when the last descriptor is closed.
     fn end_process(&self, pid: u32) {

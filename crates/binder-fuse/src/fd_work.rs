@@ -55,10 +55,10 @@ pub(crate) fn held_files(install: Vec<CapturedFile>) -> impl Iterator<Item = Hel
     install.into_iter().filter_map(CapturedFile::into_inner)
 }
 
-/// Who goes on with the call of a thread that waits for us.
+/// The thread of ours that goes on with the call of a waiting client thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Worker {
-    /// The reader, who sees to all that comes of it before the next request.
+    /// The reader, which does all that follows before it reads the next request.
     Reader,
     Pool,
 }
@@ -94,7 +94,7 @@ pub(crate) struct Held<'t> {
 }
 
 impl FdTask {
-    /// Who pays for it.
+    /// The account that pays for it.
     pub(crate) fn payer(&self) -> Account {
         self.file.payer_of(&self.request)
     }
@@ -261,7 +261,7 @@ fn finish(
     Job::WorkFor(request.caller(), work)
 }
 
-/// Writes the struct of an ioctl that ends with `result` to its caller, who waits for us. Returns how it
+/// Writes the struct of an ioctl that ends with `result` to its caller, which waits for us. Returns how it
 /// does end.
 pub(crate) fn write_struct(
     memory: &mut ClientMemory,
@@ -373,7 +373,7 @@ impl Failure {
     }
 }
 
-/// What is to be said of descriptor work that could not be done.
+/// A warning about descriptor work that could not be done.
 fn without_files(fd_work: &FdWork, why: NotInstalled) -> Result<Vec<u32>, NotInstalled> {
     if fd_work.install.is_empty() { Ok(Vec::new()) } else { Err(why) }
 }

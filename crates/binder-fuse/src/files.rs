@@ -40,7 +40,7 @@ impl HeldFile {
     pub(crate) fn take(
         client: BorrowedFd<'_>,
         (tid, number): (u32, RawFd),
-        permit: Charge,
+        charge: Charge,
         sender: Account,
         pool: Arc<BlockingPool>,
     ) -> Result<Self, TakeError> {
@@ -50,7 +50,7 @@ impl HeldFile {
         } else {
             Held::InFlight(FileInFlight::take(client, number)?)
         };
-        Ok(Self { held: Some((held, permit)), sender, pool })
+        Ok(Self { held: Some((held, charge)), sender, pool })
     }
 
     /// Its descriptor, by which others may take it from us, if it has one.
@@ -75,7 +75,7 @@ impl HeldFile {
         }
     }
 
-    /// Who sent it, and decides how long it takes to close.
+    /// The account of its sender, which decides how long closing it takes.
     pub(crate) fn sender(&self) -> Account {
         self.sender
     }
@@ -88,8 +88,8 @@ impl HeldFile {
 
 impl Drop for HeldFile {
     fn drop(&mut self) {
-        if let Some((file, permit)) = self.held.take() {
-            self.pool.run(self.sender, move |_| drop((file, permit)));
+        if let Some((file, charge)) = self.held.take() {
+            self.pool.run(self.sender, move |_| drop((file, charge)));
         }
     }
 }

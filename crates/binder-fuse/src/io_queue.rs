@@ -27,7 +27,7 @@ pub(crate) enum IoRequest {
     Close(Vec<HeldFile>),
 }
 
-/// What is in line for the readers of a mount.
+/// The requests in line for the readers of a mount.
 #[derive(Default)]
 pub(crate) struct IoQueue {
     line: Mutex<VecDeque<IoRequest>>,

@@ -27,7 +27,7 @@ pub(crate) enum LogFile {
     TraceStream(DataWanted),
 }
 
-/// One that tells what is in the tables: as long as they are.
+/// A log of the driver's tables: as long as they are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum LongLog {
     State,
@@ -51,7 +51,7 @@ pub(crate) enum ShortLog {
     Events,
 }
 
-/// What is where, with names.
+/// The files of each directory, with names.
 const FILES: [(u64, &str, LogFile); 15] = [
     (LOGS, "state", LogFile::Long(LongLog::State)),
     (LOGS, "state_hashed", LogFile::Long(LongLog::StateHashed)),
@@ -81,7 +81,7 @@ pub(crate) enum LogPlace {
     File(LogFile),
 }
 
-/// The tree below `binder_logs`, and who is in `proc/`.
+/// The tree below `binder_logs`, and the processes in `proc/`.
 #[derive(Debug, Default)]
 pub(crate) struct Logs {
     /// Open files of each process.

@@ -137,8 +137,8 @@ impl ReceiveBuffer {
                 }
                 Ok(())
             }
-            // The client has closed its file, and nobody reads it any more. The request that says so is on its way to us:
-            // who has sent something is told then, as if that had come a moment before.
+            // The client has closed its file, and no process reads it any more. The request that says so is on its way to us:
+            // a sender is told then, as if that had come a moment before.
             ReplyOutcome::Gone => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use binder_core::{Limits, MemoryBudget, Resource};
 use binder_os::memory_limit;
 
 /// The part of the daemon's memory that all receive buffers may have together. Another is for the page cache's
-/// copies, where there is no passthrough, and the rest for tables and what is on its way.
+/// copies, where there is no passthrough, and the rest for tables and payloads on their way.
 const SHARE_OF_ALL: usize = 3;
 /// What a user may have of that.
 const SHARE_OF_USER: usize = 2;

@@ -32,7 +32,7 @@ use crate::session::SessionShared;
 pub(crate) struct MemoryHandle {
     pub(crate) memory: ClientMemory,
     /// For the descriptor that it keeps open, if it does.
-    pub(crate) _permit: Option<Charge>,
+    pub(crate) _charge: Option<Charge>,
     pub(crate) habits: Habits,
 }
 

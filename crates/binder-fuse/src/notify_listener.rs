@@ -1,4 +1,4 @@
-//! Where the supervisor is told of trapped calls, and a reader of the one that it expects.
+//! The listener by which the supervisor receives trapped calls, and a reader the trapped call that it expects.
 //!
 //! The supervisor's thread waits for calls. A reader that has sent a thread to the supervisor takes the
 //! thread's call itself: to wake the supervisor's thread for that takes longer than all the rest.

@@ -6,7 +6,7 @@ use binder_os::proc_files::{self, OpenFile};
 
 use crate::session::O_NONBLOCK;
 
-/// What is known of the mode of an open file.
+/// The mode of an open file, as it was last seen.
 #[derive(Debug)]
 pub(crate) struct OpenMode {
     is_nonblocking: bool,

@@ -15,7 +15,7 @@ pub const DEVICES_MAX: u32 = 1 << 20;
 /// The longest name of a device.
 pub const NAME_MAX_BYTES: usize = 255;
 
-/// What is mounted, and how.
+/// The options of a mount.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The devices that exist from the start.
@@ -57,14 +57,14 @@ pub struct DeviceSpec {
     pub name: String,
     /// Its permission bits.
     pub mode: u32,
-    /// Whose it is, if not of who mounts.
+    /// Its owner, if that is not the user that mounts.
     pub uid: Option<u32>,
-    /// Of which group, if not that of who mounts.
+    /// Its group, if that is not the group of the user that mounts.
     pub gid: Option<u32>,
 }
 
 impl DeviceSpec {
-    /// A device that belongs to who mounts.
+    /// A device that belongs to the user that mounts.
     pub fn new(name: impl Into<String>, mode: u32) -> Self {
         Self { name: name.into(), mode, uid: None, gid: None }
     }
@@ -166,7 +166,7 @@ impl Wishes {
         Ok(wishes)
     }
 
-    /// Takes one word and its value. Who may see statistics of all is asked only when it matters.
+    /// Takes one word and its value. The right to see statistics of all is looked up only when it matters.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use pidns::{PidNamespace, Resident};
 pub struct Pids {
     /// The namespace of the daemon.
     own: NamespaceId,
-    /// Locked by who opens a device, and never within another lock.
+    /// Locked by the thread that opens a device, and never within another lock.
     table: Mutex<PidTable>,
 }
 

@@ -19,7 +19,7 @@ impl Priorities {
         Self { inheritance, has_told_refusal: AtomicBool::new(false) }
     }
 
-    /// What is inherited.
+    /// How much of a caller's priority is inherited.
     pub(crate) fn inheritance(&self) -> Inheritance {
         self.inheritance
     }

@@ -18,13 +18,13 @@ pub(crate) struct ProcessHandle {
     /// By which its end is told, and its files are taken.
     pub(crate) pidfd: OwnedFd,
     /// For its directory in /proc and its pidfd; of all else that is spent for its files, too.
-    pub(crate) permit: Charge,
+    pub(crate) charge: Charge,
 }
 
 /// The fewest processes among which those are looked for that are gone.
 const SWEEP_MIN: usize = 16;
 
-/// All of them, by number and by the user who opened: each user pays for his own.
+/// All of them, by the number of the process and the user that opened: each user pays for his own.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessHandles {
     by_payer: HashMap<(u32, u32), Weak<ProcessHandle>>,
@@ -61,9 +61,9 @@ impl ProcessHandles {
         if let Some(known) = known.filter(|known| known.memory.has_thread(pid)) {
             return Ok(known);
         }
-        let permit = descriptors().take(payer, PER_PROCESS)?;
+        let charge = descriptors().take(payer, PER_PROCESS)?;
         let (memory, pidfd) = (ClientMemory::open(pid)?, client_files::of_process(pid)?);
-        let met = Arc::new(ProcessHandle { memory, pidfd, permit });
+        let met = Arc::new(ProcessHandle { memory, pidfd, charge });
         if self.by_payer.len() >= self.sweep_at {
             self.sweep();
         }

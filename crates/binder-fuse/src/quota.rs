@@ -1,4 +1,4 @@
-//! What the daemon has only so much of, and who makes it spend that.
+//! Resources that the daemon has a limited amount of, and the accounts of the clients that make it spend them.
 //!
 //! No process may take more than a quarter of all, and no user more than half. So a client that opens
 //! the device for ever is refused, and others still can.
@@ -135,7 +135,7 @@ impl Quota {
 }
 
 impl Charge {
-    /// Who pays.
+    /// The account that pays.
     pub(crate) fn payer(&self) -> Account {
         self.payer
     }
@@ -180,11 +180,11 @@ mod tests {
         let all = Quota::new("things", 48);
         let payer = |pid, uid| Account { pid, uid };
         let flood = |pid, uid| -> (Vec<Charge>, QuotaExhausted) {
-            let mut permits = Vec::new();
+            let mut charges = Vec::new();
             loop {
                 match all.take(payer(pid, uid), 3) {
-                    Ok(permit) => permits.push(permit),
-                    Err(exhausted) => return (permits, exhausted),
+                    Ok(charge) => charges.push(charge),
+                    Err(exhausted) => return (charges, exhausted),
                 }
             }
         };

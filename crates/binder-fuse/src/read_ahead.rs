@@ -26,30 +26,30 @@ pub(crate) struct Habits {
 #[derive(Debug, Default, Clone, Copy)]
 struct Habit {
     commands: u64,
-    places: Places,
+    places: SendRanges,
     times: u8,
 }
 
 /// The offsets that a send has, if any, and its data.
-type Places = [Place; 2];
+type SendRanges = [MemoryRange; 2];
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Place {
+struct MemoryRange {
     address: u64,
     len: usize,
 }
 
 /// How the first commands of a call are read, and what the first send among them carries.
 pub(crate) struct ReadAhead<'a> {
-    /// None if nothing is to be read but what is asked for.
+    /// `None` if nothing is to be read ahead.
     habits: Option<&'a mut Habits>,
     stage: Stage,
 }
 
 enum Stage {
     Fresh,
-    /// The commands were read, and with them what is in these places, if they have a length.
-    Commands(u64, Places),
+    /// The commands were read, and with them the bytes in these places, if they have a length.
+    Commands(u64, SendRanges),
     Over,
 }
 
@@ -67,13 +67,13 @@ impl Habits {
     }
 
     /// What commands at this address are expected to point to.
-    fn expected(&mut self, commands: u64) -> Option<Places> {
+    fn expected(&mut self, commands: u64) -> Option<SendRanges> {
         let habit = self.habit(commands);
         (habit.commands == commands && habit.times >= SURE).then_some(habit.places)
     }
 
     /// Notes what they did point to.
-    fn note(&mut self, commands: u64, places: Places) {
+    fn note(&mut self, commands: u64, places: SendRanges) {
         let habit = self.habit(commands);
         let (mut longest, mut is_same) = (places, habit.commands == commands);
         for (place, before) in longest.iter_mut().zip(habit.places) {
@@ -114,7 +114,7 @@ impl<'a> ReadAhead<'a> {
         let (Stage::Fresh, Some(habits)) = (&self.stage, &mut self.habits) else {
             return memory.read(address, into);
         };
-        self.stage = Stage::Commands(address, Places::default());
+        self.stage = Stage::Commands(address, SendRanges::default());
         let Some(places) = habits.expected(address) else {
             return memory.read(address, into);
         };
@@ -143,7 +143,7 @@ impl<'a> ReadAhead<'a> {
         len: usize,
         bytes: &mut Vec<u8>,
     ) -> Result<(), Fault> {
-        match self.take([Place::default(), Place { address, len }]) {
+        match self.take([MemoryRange::default(), MemoryRange { address, len }]) {
             Some([_, data]) => {
                 bytes.clear();
                 bytes.extend_from_slice(data);
@@ -164,7 +164,7 @@ impl<'a> ReadAhead<'a> {
         places: [(u64, &mut [u8]); 2],
     ) -> Result<(), usize> {
         let asked = places.each_ref().map(|(address, into)| (*address, into.len()));
-        match self.take(asked.map(|(address, len)| Place { address, len })) {
+        match self.take(asked.map(|(address, len)| MemoryRange { address, len })) {
             Some(ahead) => {
                 for ((_, into), bytes) in places.into_iter().zip(ahead) {
                     into.copy_from_slice(bytes);
@@ -175,15 +175,15 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// What is in these places, if they are the first that the commands point to and were read with them.
-    fn take(&mut self, asked: Places) -> Option<[&[u8]; 2]> {
+    /// The bytes in these places, if they are the first that the commands point to and were read with them.
+    fn take(&mut self, asked: SendRanges) -> Option<[&[u8]; 2]> {
         let Stage::Commands(commands, ahead) = std::mem::replace(&mut self.stage, Stage::Over)
         else {
             return None;
         };
         let habits = self.habits.as_mut()?;
         habits.note(commands, asked);
-        let is_there = |(asked, ahead): (&Place, &Place)| {
+        let is_there = |(asked, ahead): (&MemoryRange, &MemoryRange)| {
             asked.address == ahead.address && asked.len <= ahead.len
         };
         if ahead[1].len == 0 || !asked.iter().zip(&ahead).all(is_there) {
@@ -195,7 +195,7 @@ impl<'a> ReadAhead<'a> {
 }
 
 /// Whether both can be read ahead.
-fn has_room(places: Places) -> bool {
+fn has_room(places: SendRanges) -> bool {
     places[0].len.saturating_add(places[1].len) <= ROOM_BYTES
 }
 
@@ -297,7 +297,7 @@ mod tests {
         let mut client = Client::new();
         let commands = client.commands.as_ptr().expose_provenance() as u64;
         // Where nothing is ever mapped.
-        let nowhere = [Place::default(), Place { address: 8, len: 64 }];
+        let nowhere = [MemoryRange::default(), MemoryRange { address: 8, len: 64 }];
         (0..3).for_each(|_| client.habits.note(commands, nowhere));
         let data = vec![5; 64];
         for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! The threads that read requests, and who follows one that is stuck.
+//! The threads that read requests, and the replacement of a reader that is stuck.
 //!
 //! One reader answers all requests while it keeps up; with two, every other request would cost a switch between
 //! them. A further one reads only while the others find the next request there already, time after time, and
@@ -186,7 +186,7 @@ pub(crate) struct RequestReader<'s> {
     /// Where it stands.
     step: u64,
     backlog: Backlog,
-    /// Memory for what is to be done after an event.
+    /// Memory for the actions of an event.
     batch: Batch,
 }
 
@@ -237,7 +237,7 @@ impl RequestReader<'_> {
         is_reader
     }
 
-    /// Memory for what is to be done.
+    /// Memory for the actions of an event.
     pub(crate) fn batch(&mut self) -> &mut Batch {
         &mut self.batch
     }
@@ -321,7 +321,7 @@ pub(crate) fn replace_stuck(shared: &Arc<SessionShared>, before: &[u64]) {
     }
 }
 
-/// Starts a thread that takes the place of the one that was at `step` there, if that still is.
+/// Starts a thread that takes the place of the reader that was at `step` there, if it still is.
 fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
     let kept = shared.clone();
     let name = if shared.readers.is_of_rings(at) { "ring" } else { "reader" };

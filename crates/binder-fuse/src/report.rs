@@ -49,7 +49,7 @@ pub(crate) struct ReportCursor {
     shows_interfaces: bool,
 }
 
-/// What is taken down in one go.
+/// A part of a snapshot that is taken down in one slice.
 #[derive(Debug)]
 pub(crate) enum ReportSlice {
     /// Some of a device, whose name comes with the first of it, and how its lock was used.

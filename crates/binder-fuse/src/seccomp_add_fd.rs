@@ -55,7 +55,7 @@ pub(crate) struct ExpectedCall {
 }
 
 impl ExpectedCall {
-    /// Who pays for what is done for it.
+    /// The account that pays for the work.
     pub(crate) fn payer(&self) -> Account {
         self.file.payer_of(&self.request)
     }
@@ -359,7 +359,7 @@ impl SessionShared {
 
 /// A thread in a call that the supervisor holds, and what belongs to it.
 struct Trapped {
-    /// Who has it there.
+    /// The thread that adds it.
     worker: Worker,
     waiting: Waiting,
     file: Arc<ClientFile>,

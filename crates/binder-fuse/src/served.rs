@@ -1,6 +1,6 @@
 //! The file systems that this process serves.
 //!
-//! None of their files may be open here, not for a moment. Who closes a descriptor asks the file's server first
+//! None of their files may be open here, not for a moment. A thread that closes a descriptor asks the file's server first
 //! (FUSE_FLUSH) and cannot be kept from waiting for the answer; a process that dies closes its descriptors before the
 //! kernel takes /dev/fuse from it. So it would wait for itself, and for ever. A file that is
 //! [in flight](binder_os::FileInFlight) is let go without a question.

@@ -36,7 +36,7 @@ pub(crate) trait StreamSource {
     fn take(&mut self, size: usize) -> Vec<u8>;
 }
 
-/// Reads of an open file that sleep, and who polls it.
+/// Reads of an open file that sleep, and the handle of its poll(2)s.
 #[derive(Debug, Default)]
 pub(crate) struct StreamReads {
     sleeping: VecDeque<StreamRead>,
@@ -61,7 +61,7 @@ impl StreamReads {
         }
     }
 
-    /// Answers reads that sleep, and tells those who poll, if there is something.
+    /// Answers reads that sleep, and wakes threads that poll, if there is something.
     pub(crate) fn answer(&mut self, fuse: &FuseDevice, source: &mut impl StreamSource) {
         while source.has_more()
             && let Some(read) = self.sleeping.pop_front()

@@ -11,7 +11,7 @@ use crate::supervisor::TrapHandler;
 pub(crate) struct SupervisorLink {
     /// The seccomp filters that every client has, and that let our calls pass.
     client_filters: AtomicU32,
-    /// The supervisor can give files to those who have its filter.
+    /// The supervisor can give files to processes that have its filter.
     can_add_fds: AtomicBool,
     /// Answers trapped calls; absent until the supervisor runs.
     trap_handler: OnceLock<Weak<TrapHandler>>,

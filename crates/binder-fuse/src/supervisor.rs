@@ -181,7 +181,7 @@ impl TrapHandler {
     }
 
     fn start_worker(&self, waiting: Waiting, context: Option<FileId>) {
-        let Some(place) = Place::take(&self.workers) else {
+        let Some(place) = WorkerPlace::take(&self.workers) else {
             return waiting.answer(TrapAnswer::Proceed);
         };
         let (mounts, contexts) = (self.mounts.clone(), self.contexts.clone());
@@ -232,16 +232,16 @@ fn turn_ring_off(waiting: &Waiting) -> io::Result<()> {
 }
 
 /// One of the places of [`WORKERS_MAX`] workers.
-struct Place(Arc<AtomicUsize>);
+struct WorkerPlace(Arc<AtomicUsize>);
 
-impl Place {
+impl WorkerPlace {
     fn take(taken: &Arc<AtomicUsize>) -> Option<Self> {
         let place = Self(taken.clone());
         (taken.fetch_add(1, Ordering::Relaxed) < WORKERS_MAX).then_some(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for WorkerPlace {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

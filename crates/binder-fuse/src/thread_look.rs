@@ -85,7 +85,7 @@ fn list(state: &mut DeviceState, first: usize) -> Found {
 
 impl SessionShared {
     /// Has a pool thread look whether a process has its receive buffer still. The kernel does not report
-    /// munmap(2) and execve(2), after which the process could not take what is sent to it.
+    /// munmap(2) and execve(2), after which the process could not receive transactions.
     fn look_for_mapping(&self, file: &Arc<ClientFile>, process: ProcessKey) {
         let Some(look) = file.begin_look() else { return };
         let device: Arc<Device> = file.device.clone();

@@ -4,7 +4,7 @@
 //! this very file, and the kernel keeps one receive buffer per inode. So a look-up hands out an
 //! inode that is not open yet, and the thread that looked it up opens it, once.
 //!
-//! An inode that is opened by another thread is the target of a bind mount, which spares all who open
+//! An inode that is opened by another thread is the target of a bind mount, which spares all processes that open
 //! it the look-up. They share it, and must get their data by another route.
 
 mod logs;
@@ -52,7 +52,7 @@ const FEATURES_TOLD: [(&str, &[u8]); 4] = [
 const RENAME_NOREPLACE: u32 = 1;
 const RENAME_EXCHANGE: u32 = 2;
 
-/// Who may open a file.
+/// The owner and mode of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Permissions {
     pub(crate) mode: u32,
@@ -199,7 +199,7 @@ impl Tree {
             && self.devices.iter().filter(counts).count() >= devices_max
     }
 
-    /// Removes a device's name. Those who have it open go on.
+    /// Removes a device's name. Processes that have it open go on.
     pub(crate) fn unlink(&mut self, parent: u64, name: &[u8]) -> Result<(), Errno> {
         self.check_writable()?;
         if parent != FUSE_ROOT_ID || is_fixed(name) {
@@ -411,7 +411,7 @@ impl Tree {
         Ok(attr)
     }
 
-    /// Changes who may open a file; of a device, by this inode and all later ones.
+    /// Changes owner and mode of a file; of a device, by this inode and all later ones.
     pub(crate) fn set_permissions(
         &mut self,
         node: u64,

@@ -29,7 +29,7 @@ use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use self::fd_work::FakeFdWork;
-use self::freezes::Asker;
+use self::freezes::FreezeWaiter;
 use self::frontends::Executor;
 pub use self::steps::Trouble;
 use self::windows::{Disruption, Window};
@@ -58,7 +58,7 @@ struct World {
     files: Vec<OpenFile>,
     threads: Vec<FakeThread>,
     /// Freezes that wait, and who asked for them.
-    freezes: Vec<(Asker, Freeze)>,
+    freezes: Vec<(FreezeWaiter, Freeze)>,
     /// Whether woken readers stay where they are for now.
     is_held: bool,
     /// Files that were closed, and are not at their end.
@@ -68,7 +68,7 @@ struct World {
     /// What calls wait for, in the order in which it is done.
     fd_work: VecDeque<FakeFdWork>,
     /// Whether that stays undone for now.
-    holds_errands: bool,
+    holds_fd_work: bool,
     /// Commands that were run, in whose place the next come.
     used_commands: Option<Commands>,
     /// Calls that wait for memory of their host, the longest first.
@@ -197,7 +197,7 @@ impl CoreRig {
         let mut world = self.world.borrow_mut();
         let OpenFile { context, key, .. } = world.files[process.0];
         let World { devices, memory, .. } = &mut *world;
-        devices[context].context_mut().lose_mapping(key, &mut memory.seen_by(context));
+        devices[context].context_mut().lose_mapping(key, &mut memory.of_device(context));
         world.carry_out_effects();
     }
 
@@ -261,7 +261,7 @@ impl CoreRig {
     pub fn reclaim_idle_pages(&self) {
         let World { devices, memory, .. } = &mut *self.world.borrow_mut();
         for (number, context) in contexts(devices).into_iter().enumerate() {
-            context.reclaim_idle_pages(0, usize::MAX, &mut memory.seen_by(number));
+            context.reclaim_idle_pages(0, usize::MAX, &mut memory.of_device(number));
         }
     }
 
@@ -287,7 +287,7 @@ impl World {
             ending: Vec::new(),
             ends_slowly: false,
             fd_work: VecDeque::new(),
-            holds_errands: false,
+            holds_fd_work: false,
             used_commands: None,
             windows: VecDeque::new(),
             holds_windows: false,
@@ -504,7 +504,7 @@ impl Rig for CoreRig {
 
     fn tear_down(&self) {
         self.world.borrow_mut().is_held = false;
-        self.let_errands_go();
+        self.let_fd_work_go();
         self.let_windows_pass();
         let mut world = self.world.borrow_mut();
         for host in 0..world.hosts.len() {

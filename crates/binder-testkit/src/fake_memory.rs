@@ -155,18 +155,22 @@ impl FakeMemory {
     }
 
     /// What the core of `context` sees of it.
-    pub(crate) fn seen_by(&mut self, context: usize) -> SeenBy<'_> {
-        SeenBy { memory: self, context }
+    pub(crate) fn of_device(&mut self, context: usize) -> DeviceMemory<'_> {
+        DeviceMemory { memory: self, context }
     }
 
     /// The memory of `host`, as the driver reaches into it.
-    pub(crate) fn of(&mut self, host: Host) -> Reached<'_> {
-        Reached { memory: self, host, rooms: None }
+    pub(crate) fn of(&mut self, host: Host) -> HostMemory<'_> {
+        HostMemory { memory: self, host, reservations: None }
     }
 
     /// The same, for the commands of a call: large data goes straight to its receiver.
-    pub(crate) fn of_caller<'a>(&'a mut self, host: Host, rooms: Option<Rooms<'a>>) -> Reached<'a> {
-        Reached { memory: self, host, rooms }
+    pub(crate) fn of_caller<'a>(
+        &'a mut self,
+        host: Host,
+        reservations: Option<Reservations<'a>>,
+    ) -> HostMemory<'a> {
+        HostMemory { memory: self, host, reservations }
     }
 
     fn count_down(&mut self) -> Result<(), CopyFault> {
@@ -213,12 +217,12 @@ fn slice(bytes: &[u8], base: u64, address: u64, len: usize) -> Option<&[u8]> {
 }
 
 /// The memory, as the core of one context sees it.
-pub(crate) struct SeenBy<'a> {
+pub(crate) struct DeviceMemory<'a> {
     memory: &'a mut FakeMemory,
     context: usize,
 }
 
-impl SeenBy<'_> {
+impl DeviceMemory<'_> {
     fn file(&mut self, process: ProcessKey) -> &mut File {
         let key = (self.context, process.to_u64());
         self.memory.files.get_mut(&key).expect("the core names files that are open")
@@ -230,10 +234,10 @@ impl SeenBy<'_> {
 }
 
 /// The memory of one host, as the driver reaches into it for a call.
-pub(crate) struct Reached<'a> {
+pub(crate) struct HostMemory<'a> {
     memory: &'a mut FakeMemory,
     host: Host,
-    rooms: Option<Rooms<'a>>,
+    reservations: Option<Reservations<'a>>,
 }
 
 /// Has room reserved for what a send carries.
@@ -245,12 +249,12 @@ type Reserve<'a> = dyn FnMut(
     + 'a;
 
 /// Where room is reserved, and by which means.
-pub(crate) struct Rooms<'a> {
+pub(crate) struct Reservations<'a> {
     pub(crate) number: usize,
     pub(crate) reserve: Box<Reserve<'a>>,
 }
 
-impl CallerMemory for Reached<'_> {
+impl CallerMemory for HostMemory<'_> {
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
         self.count_down()?;
         self.memory.peek(self.host, address.0, into)?;
@@ -263,8 +267,8 @@ impl CallerMemory for Reached<'_> {
         kind: TransactionKind,
         data: &BinderTransactionDataSg,
     ) -> Option<(EarlyReservationKey, Result<(), CopyFault>)> {
-        let Rooms { number, reserve } = self.rooms.as_mut()?;
-        let room = reserve(kind, data, &mut self.memory.seen_by(*number))?;
+        let Reservations { number, reserve } = self.reservations.as_mut()?;
+        let room = reserve(kind, data, &mut self.memory.of_device(*number))?;
         let EarlyReservation { key, receiver, offset } = room;
         let file = (*number, receiver.to_u64());
         let header = &data.transaction_data;
@@ -279,7 +283,7 @@ impl CallerMemory for Reached<'_> {
     }
 }
 
-impl Reached<'_> {
+impl HostMemory<'_> {
     /// Writes returns.
     pub(crate) fn write(&mut self, address: ClaimedAddr, bytes: &[u8]) -> Result<(), CopyFault> {
         self.count_down()?;
@@ -291,7 +295,7 @@ impl Reached<'_> {
     }
 }
 
-impl SeenBy<'_> {
+impl DeviceMemory<'_> {
     /// Finds out where a process mapped its receive buffer. It may have ended since it was asked for.
     pub(crate) fn locate_mapping(&mut self, process: ProcessKey) -> Option<MappingArea> {
         self.memory.count_down().ok()?;
@@ -301,7 +305,7 @@ impl SeenBy<'_> {
     }
 }
 
-impl ReceiveBuffers for SeenBy<'_> {
+impl ReceiveBuffers for DeviceMemory<'_> {
     fn store(&mut self, to: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {
         self.memory.count_down()?;
         self.area(to)?.stored[offset as usize..][..bytes.len()].copy_from_slice(bytes);

@@ -23,12 +23,12 @@ const SLOTS_OF_STEP: usize = 16;
 /// How far a snapshot has come that is taken in slices.
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotCursor {
-    place: Place,
+    place: SnapshotPlace,
 }
 
-/// What is told next.
+/// The item that is told next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Place {
+enum SnapshotPlace {
     #[default]
     Totals,
     /// The users after this one.
@@ -41,7 +41,7 @@ enum Place {
     End,
 }
 
-/// What is told next of a process.
+/// The part of a process that is told next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Part {
     /// The thread after this one.
@@ -56,7 +56,7 @@ enum Part {
     Oneway(u64, Option<TransactionKey>),
     /// The reference with this handle or a higher one.
     Reference(usize),
-    /// The buffer behind the one that begins here.
+    /// The next buffer after that at this offset.
     Buffer(Option<u32>),
     /// The item of the process's queue after this ticket.
     Work(Option<i64>),
@@ -65,12 +65,12 @@ enum Part {
 impl SnapshotCursor {
     /// Whether nothing is told yet.
     pub fn is_at_start(&self) -> bool {
-        self.place == Place::Totals
+        self.place == SnapshotPlace::Totals
     }
 
     /// Whether all is told.
     pub fn is_at_end(&self) -> bool {
-        self.place == Place::End
+        self.place == SnapshotPlace::End
     }
 }
 
@@ -91,14 +91,14 @@ impl Context {
             let before = cursor.place;
             cursor.place = self.tell(before, &mut items);
             match (before, cursor.place) {
-                (_, Place::End) => return items,
-                (Place::Process(_), Place::Part(..)) => {
+                (_, SnapshotPlace::End) => return items,
+                (SnapshotPlace::Process(_), SnapshotPlace::Part(..)) => {
                     process_start = Some((step, before, items.len() - 1));
                 }
                 _ => {}
             }
         }
-        if let (Place::Part(..), Some((1.., start, told))) = (cursor.place, process_start) {
+        if let (SnapshotPlace::Part(..), Some((1.., start, told))) = (cursor.place, process_start) {
             cursor.place = start;
             items.truncate(told);
         }
@@ -106,48 +106,52 @@ impl Context {
     }
 
     /// Tells one thing at most, and says what comes next.
-    fn tell(&self, place: Place, items: &mut Vec<SnapshotItem>) -> Place {
+    fn tell(&self, place: SnapshotPlace, items: &mut Vec<SnapshotItem>) -> SnapshotPlace {
         match place {
-            Place::Totals => {
+            SnapshotPlace::Totals => {
                 items.push(SnapshotItem::Totals(Box::new(SnapshotTotals {
                     user_limits: self.limits.per_user,
                     past: self.past.clone(),
                     objects: self.count_objects(),
                 })));
-                Place::Users(None)
+                SnapshotPlace::Users(None)
             }
-            Place::Users(last) => match self.users.range(after(last)).next() {
+            SnapshotPlace::Users(last) => match self.users.range(after(last)).next() {
                 Some((&uid, user)) => {
                     if user.has_anything() {
                         items.push(SnapshotItem::User { uid, held: user.holdings() });
                     }
-                    Place::Users(Some(uid))
+                    SnapshotPlace::Users(Some(uid))
                 }
-                None => Place::DeadNodes(0),
+                None => SnapshotPlace::DeadNodes(0),
             },
-            Place::DeadNodes(slot) if slot >= self.nodes.slots() => Place::Process(0),
-            Place::DeadNodes(first) => {
+            SnapshotPlace::DeadNodes(slot) if slot >= self.nodes.slots() => {
+                SnapshotPlace::Process(0)
+            }
+            SnapshotPlace::DeadNodes(first) => {
                 let mut slots = first..first + SLOTS_OF_STEP;
                 let dead = slots
                     .find_map(|slot| self.nodes.at(slot).filter(|(_, node)| node.owner.is_none()));
                 items.extend(dead.map(|(_, node)| SnapshotItem::DeadNode(self.view_node(node))));
-                Place::DeadNodes(slots.start)
+                SnapshotPlace::DeadNodes(slots.start)
             }
-            Place::Process(slot) if slot >= self.processes.slots() => Place::End,
-            Place::Process(slot) => match self.processes.at(slot) {
+            SnapshotPlace::Process(slot) if slot >= self.processes.slots() => SnapshotPlace::End,
+            SnapshotPlace::Process(slot) => match self.processes.at(slot) {
                 Some((key, process)) => {
                     let view = Box::new(self.view_process(key, process));
                     items.push(SnapshotItem::Process(view));
-                    Place::Part(key, Part::Thread(None))
+                    SnapshotPlace::Part(key, Part::Thread(None))
                 }
-                None => Place::Process(slot + 1),
+                None => SnapshotPlace::Process(slot + 1),
             },
-            Place::Part(key, part) => {
+            SnapshotPlace::Part(key, part) => {
                 let process = self.processes.get(key);
                 let next = process.and_then(|process| self.tell_part(process, part, items));
-                next.map_or(Place::Process(key.slot() + 1), |part| Place::Part(key, part))
+                next.map_or(SnapshotPlace::Process(key.slot() + 1), |part| {
+                    SnapshotPlace::Part(key, part)
+                })
             }
-            Place::End => Place::End,
+            SnapshotPlace::End => SnapshotPlace::End,
         }
     }
 

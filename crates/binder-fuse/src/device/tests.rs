@@ -54,7 +54,7 @@ impl UnmountedDevice {
         process
     }
 
-    /// Has a job run. Returns what is to be done then.
+    /// Has a job run. Returns the actions that follow.
     fn run(&self, job: Job) -> Batch {
         let mut batch = Batch::default();
         self.device.run(Some(job), &mut batch);

@@ -61,8 +61,8 @@ impl SessionShared {
         number: u32,
         work: &FdWork,
     ) -> Result<HeldFile, Errno> {
-        let permit = file.another_permit()?;
-        let socket = file.take_file(tid, number, permit, self.pool.clone())?;
+        let charge = file.another_charge()?;
+        let socket = file.take_file(tid, number, charge, self.pool.clone())?;
         let to = socket.descriptor().ok_or(Errno::EBADF)?;
         let (first, others) = work.install.split_first().ok_or(Errno::EINVAL)?;
         let files = others.iter().chain([first]);

@@ -1,4 +1,4 @@
-//! The devices of a mount, and who has them open.
+//! The devices of a mount, and their open files.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -39,7 +39,7 @@ impl SessionShared {
         send(&self.fuse, &reply::ioctl(unique, 0, wanted.as_bytes()));
     }
 
-    /// Makes a device. No client can get at the one that had its number.
+    /// Makes a device. No client can reach an earlier device of its number.
     pub(super) fn make_device(&self, id: DeviceId, name: String) {
         let context = Context::with_limits(*self.limits())
             .numbered_by(self.ids.clone())

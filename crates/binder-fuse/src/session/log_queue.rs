@@ -1,6 +1,6 @@
-//! Logs that tell what is in the tables: taken down slice by slice, and written with no device's lock held.
+//! Logs of the driver's tables: taken down slice by slice, and written with no device's lock held.
 //!
-//! A thread of the pool does so, for one snapshot at a time: it takes as much memory as there is to tell. All who ask while
+//! A thread of the pool does so, for one snapshot at a time: it takes as much memory as there is to tell. All readers that ask while
 //! one is taken down share the next, so that no read waits for more than two.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use crate::report::{DriverFigures, ReportCursor, ReportSlice};
 /// Reads that wait, by what they read.
 type Waiting = BTreeMap<LongLog, Vec<LogRead>>;
 
-/// Those who wait for logs.
+/// The reads that wait for logs.
 #[derive(Debug, Default)]
 pub(super) struct LogQueue {
     state: Mutex<State>,
@@ -37,7 +37,7 @@ pub(super) struct LogQueue {
 struct State {
     /// For the next snapshot.
     waiting: Waiting,
-    /// For the one that is being taken down, or is written.
+    /// For the snapshot that is being taken down, or written.
     served: Waiting,
     /// A thread of the pool is at work for them.
     is_being_served: bool,
@@ -75,12 +75,12 @@ impl LogQueue {
         state.is_being_served
     }
 
-    /// One of the logs that those wait for who are served.
+    /// One of the logs that the served reads wait for.
     fn next_log(&self) -> Option<LongLog> {
         self.state().served.first_key_value().map(|(log, _)| *log)
     }
 
-    /// Takes those who wait for a log from among them.
+    /// Takes the reads that wait for a log from among them.
     fn take(&self, log: LongLog) -> Vec<LogRead> {
         self.state().served.remove(&log).unwrap_or_default()
     }

@@ -112,7 +112,7 @@ impl SessionShared {
         self.refuse(unique, error);
     }
 
-    /// Finds out who opens a file, and makes its receive buffer.
+    /// Identifies the process that opens a file, and makes its receive buffer.
     fn meet(
         &self,
         header: &Header,

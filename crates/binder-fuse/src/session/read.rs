@@ -1,4 +1,4 @@
-//! What is read of files and directories.
+//! Reads of files and directories.
 
 use binder_core::Errno;
 use fuse_wire::{DirentBuffer, Header, Read, reply};

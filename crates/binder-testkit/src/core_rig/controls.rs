@@ -54,20 +54,20 @@ impl CoreRig {
     }
 
     /// Keeps descriptor work from being done, as a machine would whose clients do not run.
-    pub fn hold_errands(&self) {
-        self.world.borrow_mut().holds_errands = true;
+    pub fn hold_fd_work(&self) {
+        self.world.borrow_mut().holds_fd_work = true;
     }
 
     /// Lets them be done.
-    pub fn let_errands_go(&self) {
+    pub fn let_fd_work_go(&self) {
         let mut world = self.world.borrow_mut();
-        world.holds_errands = false;
+        world.holds_fd_work = false;
         world.carry_out_effects();
     }
 
     /// Takes back the descriptor work that are held, as if signals had come before them.
-    pub fn retract_errands(&self) {
-        self.world.borrow_mut().retract_errands();
+    pub fn retract_fd_work(&self) {
+        self.world.borrow_mut().retract_fd_work();
     }
 
     /// Has every access to a host's memory, and every further slice of a call, wait until it is

@@ -14,7 +14,7 @@ impl World {
         }
         self.wake_readers();
         while !self.ends_slowly && self.run_background_slice() {}
-        while !self.holds_errands
+        while !self.holds_fd_work
             && let Some(fd_work) = self.fd_work.pop_front()
         {
             self.run(fd_work);

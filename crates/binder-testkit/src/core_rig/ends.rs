@@ -3,7 +3,7 @@
 use binder_core::ReleaseProgress;
 use rustix::io::Errno;
 
-use super::freezes::Asker;
+use super::freezes::FreezeWaiter;
 use super::{Call, OpenFile, World, contexts};
 use crate::{Caller, Host};
 
@@ -19,7 +19,8 @@ impl World {
             }
             Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),
             Call::Freezing => {
-                let at = self.freezes.iter().position(|(who, _)| *who == Asker::Thread(thread));
+                let at =
+                    self.freezes.iter().position(|(who, _)| *who == FreezeWaiter::Thread(thread));
                 let (_, freeze) = self.freezes.remove(at.expect("a freeze that waits"));
                 freeze.abandon(&mut contexts(&mut self.devices));
                 self.threads[thread].call = Call::Ended(result);
@@ -38,7 +39,7 @@ impl World {
 
     pub(super) fn end_thread(&mut self, caller: Caller) {
         let (context, who) = self.core_caller(caller);
-        let memory = &mut self.memory.seen_by(context);
+        let memory = &mut self.memory.of_device(context);
         if self.has_no_frontend {
             self.devices[context].context_mut().exit_thread(&who, memory);
         } else {
@@ -53,7 +54,7 @@ impl World {
             return;
         }
         self.flush(process);
-        let memory = &mut self.memory.seen_by(context);
+        let memory = &mut self.memory.of_device(context);
         let release = if self.has_no_frontend {
             self.devices[context].context_mut().release(key, memory)
         } else {
@@ -89,7 +90,7 @@ impl World {
         }
         let Some((context, key)) = self.ending.pop() else { return self.run_background_slice() };
         let release =
-            self.devices[context].context_mut().release(key, &mut self.memory.seen_by(context));
+            self.devices[context].context_mut().release(key, &mut self.memory.of_device(context));
         if release == ReleaseProgress::Unfinished {
             self.ending.push((context, key));
         }
@@ -101,7 +102,7 @@ impl World {
     pub(super) fn run_background_slice(&mut self) -> bool {
         let mut are_left = false;
         for (number, context) in contexts(&mut self.devices).into_iter().enumerate() {
-            let release = context.run_background_slice(&mut self.memory.seen_by(number));
+            let release = context.run_background_slice(&mut self.memory.of_device(number));
             are_left |= release == ReleaseProgress::Unfinished;
         }
         self.wake_readers();

@@ -17,7 +17,7 @@ pub(super) struct FakeFdWork {
 
 impl World {
     /// Takes back the descriptor work that wait. Their threads are free to call again.
-    pub(super) fn retract_errands(&mut self) {
+    pub(super) fn retract_fd_work(&mut self) {
         if !self.has_no_frontend {
             return self.retract_tasks();
         }
@@ -37,7 +37,7 @@ impl World {
         for fd in close {
             descriptors.close(fd.into());
         }
-        let mut memory = self.memory.seen_by(context);
+        let mut memory = self.memory.of_device(context);
         let result = self.devices[context].context_mut().finish_fd_work(
             key,
             installed,

@@ -8,9 +8,9 @@ use rustix::io::Errno;
 use super::{Call, World, contexts, errno};
 use crate::Caller;
 
-/// Who waits for a freeze.
+/// The caller that waits for a freeze.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asker {
+pub(super) enum FreezeWaiter {
     Thread(usize),
     /// The front end of a device, for a request.
     Frontend(usize, u64),
@@ -36,7 +36,7 @@ impl World {
         match freeze.advance(&mut contexts(&mut self.devices), patience) {
             Some(result) => Call::Ended(result.map_err(errno)),
             None => {
-                self.freezes.push((Asker::Thread(caller.thread.0), freeze));
+                self.freezes.push((FreezeWaiter::Thread(caller.thread.0), freeze));
                 Call::Freezing
             }
         }
@@ -55,10 +55,10 @@ impl World {
                 None => None,
             };
             match (result, asker) {
-                (Some(result), Asker::Thread(thread)) => {
+                (Some(result), FreezeWaiter::Thread(thread)) => {
                     self.threads[thread].call = Call::Ended(result.map_err(errno));
                 }
-                (Some(result), Asker::Frontend(device, unique)) => {
+                (Some(result), FreezeWaiter::Frontend(device, unique)) => {
                     self.devices[device].end_freeze(unique, answer_of(result));
                 }
                 (None, _) => self.freezes.push((asker, freeze)),
@@ -103,7 +103,7 @@ impl World {
         let mut freeze = program.freeze(patience);
         match freeze.advance(&mut contexts(&mut self.devices), patience) {
             Some(result) => self.devices[device].end_freeze(unique, answer_of(result)),
-            None => self.freezes.push((Asker::Frontend(device, unique), freeze)),
+            None => self.freezes.push((FreezeWaiter::Frontend(device, unique), freeze)),
         }
     }
 
@@ -123,7 +123,7 @@ impl World {
 
     /// A signal ends a freeze that waits.
     pub(super) fn cancel_freeze(&mut self, device: usize, unique: u64) {
-        let is_its = |asker: &Asker| *asker == Asker::Frontend(device, unique);
+        let is_its = |asker: &FreezeWaiter| *asker == FreezeWaiter::Frontend(device, unique);
         if let Some(at) = self.freezes.iter().position(|(asker, _)| is_its(asker)) {
             let (_, freeze) = self.freezes.remove(at);
             freeze.abandon(&mut contexts(&mut self.devices));

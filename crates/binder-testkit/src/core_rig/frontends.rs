@@ -178,7 +178,7 @@ impl World {
     pub(super) fn go_on_releasing(&mut self) -> bool {
         let mut is_more = false;
         for (number, device) in self.devices.iter_mut().enumerate() {
-            is_more |= device.go_on_releasing(&mut self.memory.seen_by(number));
+            is_more |= device.go_on_releasing(&mut self.memory.of_device(number));
         }
         self.carry_out_actions();
         is_more
@@ -200,7 +200,7 @@ impl World {
     }
 
     pub(super) fn tell(&mut self, device: usize, event: Event) {
-        self.devices[device].handle(event, &mut self.memory.seen_by(device));
+        self.devices[device].handle(event, &mut self.memory.of_device(device));
     }
 
     /// Does what the front ends want done, until they want nothing more.
@@ -214,7 +214,7 @@ impl World {
             }
             if let Some((device, action)) = self.executor.actions.pop_front() {
                 self.act(device, action);
-            } else if !self.holds_errands
+            } else if !self.holds_fd_work
                 && let Some((device, task)) = self.executor.tasks.pop_front()
             {
                 self.run_task(device, task);
@@ -229,7 +229,7 @@ impl World {
         let has_some = contexts(&mut self.devices).iter().any(|it| it.has_background_work());
         has_some && {
             for (number, device) in self.devices.iter_mut().enumerate() {
-                let memory = &mut self.memory.seen_by(number);
+                let memory = &mut self.memory.of_device(number);
                 let _ = device.context_mut().run_background_slice(memory);
             }
             true

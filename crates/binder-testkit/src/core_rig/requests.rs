@@ -15,7 +15,7 @@ use super::fd_work::FakeFdWork;
 use super::windows::Window;
 use super::{Call, World, contexts, errno};
 use crate::Caller;
-use crate::fake_memory::Rooms;
+use crate::fake_memory::Reservations;
 
 impl World {
     /// All requests that cannot wait.
@@ -64,7 +64,7 @@ impl World {
             BINDER_THREAD_EXIT => {
                 self.devices[context]
                     .context_mut()
-                    .exit_thread(&who, &mut self.memory.seen_by(context));
+                    .exit_thread(&who, &mut self.memory.of_device(context));
                 Ok(())
             }
             BINDER_GET_NODE_DEBUG_INFO => {
@@ -117,7 +117,7 @@ impl World {
         commands: &mut Commands,
     ) -> Result<Outcome, binder_core::Errno> {
         let (context, who) = self.core_caller(caller);
-        let mut memory = self.memory.seen_by(context);
+        let mut memory = self.memory.of_device(context);
         self.devices[context].context_mut().write_read(&who, request, commands, &mut memory)
     }
 
@@ -171,8 +171,8 @@ impl World {
         let reserve = Box::new(|kind, data: &_, memory: &mut dyn ReceiveBuffers| {
             context.reserve_early(process, tid, kind, data, memory)
         });
-        let rooms = Rooms { number, reserve };
-        commands.fetch_next(request, &mut self.memory.of_caller(host, Some(rooms)));
+        let reservations = Reservations { number, reserve };
+        commands.fetch_next(request, &mut self.memory.of_caller(host, Some(reservations)));
         commands
     }
 
@@ -186,7 +186,7 @@ impl World {
     ) -> Result<Outcome, binder_core::Errno> {
         while let Ok(Outcome::Locate(receiver)) = result {
             let number = self.files[caller.process.0].context;
-            let found = self.memory.seen_by(number).locate_mapping(receiver);
+            let found = self.memory.of_device(number).locate_mapping(receiver);
             self.device(number).note_mapping(receiver, found);
             result = self.run_commands(caller, request, commands);
         }
@@ -208,14 +208,14 @@ impl World {
             Ok(Outcome::Yield(thread)) => {
                 let mut commands = fetched.expect("a call keeps the commands it goes on with");
                 let (_, who) = self.core_caller(caller);
-                let memory = &mut self.memory.seen_by(number);
+                let memory = &mut self.memory.of_device(number);
                 let context = &mut self.devices[number].context_mut();
                 let result = context.go_on(&who, thread, &mut request, &mut commands, memory);
                 (self.locate(caller, &mut request, &mut commands, result), Some(commands))
             }
             Ok(Outcome::CopyOut(copy_out)) => {
                 let written = self.memory.of(host).write(copy_out.address, &copy_out.bytes);
-                let memory = &mut self.memory.seen_by(number);
+                let memory = &mut self.memory.of_device(number);
                 let context = &mut self.devices[number].context_mut();
                 let result = context.finish_copy_out(copy_out, written, &mut request, memory);
                 (result, None)

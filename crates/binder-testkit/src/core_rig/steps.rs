@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::frontends::{Executor, Request};
 use super::{Call, OpenFile, World};
-use crate::fake_memory::Rooms;
+use crate::fake_memory::Reservations;
 use crate::{Caller, Process, Thread};
 
 /// What goes wrong at one step of a call: an access to its client's memory, descriptor work, or a look at the mode
@@ -154,8 +154,8 @@ impl World {
                     frontend.reserve_early(request, kind, data, memory)
                 });
                 // Room is reserved by readers only, who do what cannot wait.
-                let rooms = (!*can_wait).then_some(Rooms { number: device, reserve });
-                commands.fetch_next(call, &mut self.memory.of_caller(host, rooms));
+                let reservations = (!*can_wait).then_some(Reservations { number: device, reserve });
+                commands.fetch_next(call, &mut self.memory.of_caller(host, reservations));
                 AccessEnd::Done
             }
             MemoryAccess::CopyOut(copy_out) => {
@@ -237,7 +237,7 @@ impl World {
         }
         let FdTask { file, request, call, work } = task;
         let done = self.change_descriptors(file, *work, trouble);
-        let memory = &mut self.memory.seen_by(device);
+        let memory = &mut self.memory.of_device(device);
         let caller = CallerState::Waiting;
         let next = self.devices[device].finish_fd_work(request, call, done, caller, memory);
         assert!(next.is_none(), "a thread that waits is answered");
@@ -274,7 +274,7 @@ impl World {
         let host = self.files[file].host;
         let mut done = self.change_descriptors(file, *work, None);
         loop {
-            let memory = &mut self.memory.seen_by(device);
+            let memory = &mut self.memory.of_device(device);
             let caller = CallerState::Stopped;
             let next = self.devices[device].finish_fd_work(request, call, done, caller, memory);
             let result = match next.expect("a stopped thread is told how it goes on") {
@@ -329,7 +329,7 @@ impl World {
             // The look itself always ends.
             Some(Trouble::Fault | Trouble::Bug | Trouble::Stall) | None => {}
         }
-        let memory = &mut self.memory.seen_by(device);
+        let memory = &mut self.memory.of_device(device);
         let found = memory.locate_mapping(receiver);
         self.devices[device].located(*request, commands, receiver, found, memory);
     }

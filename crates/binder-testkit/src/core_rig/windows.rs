@@ -52,7 +52,7 @@ impl World {
         if !self.files[caller.process.0].is_open {
             if let Some(mut commands) = fetched {
                 let context = self.files[caller.process.0].context;
-                let mut memory = self.memory.seen_by(context);
+                let mut memory = self.memory.of_device(context);
                 self.devices[context]
                     .context_mut()
                     .give_up_reservations(&mut commands, &mut memory);

@@ -36,8 +36,8 @@ fn start(stage: &Stage, party: &Party<'_>, commands: &Commands) {
     assert!(core(stage).pass_window(), "it is fetched");
 }
 
-fn rooms(stage: &Stage) -> usize {
-    core(stage).census().rooms
+fn reserved(stage: &Stage) -> usize {
+    core(stage).census().early_reservations
 }
 
 fn view(stage: &Stage, of: &Party<'_>) -> ProcessView {
@@ -49,7 +49,7 @@ fn view(stage: &Stage, of: &Party<'_>) -> ProcessView {
 /// Nothing is reserved, and the area takes as much as it ever could.
 fn assert_all_is_free(stage: &Stage, m: &Party<'_>, p: &Party<'_>) {
     core(stage).let_windows_pass();
-    assert_eq!((rooms(stage), view(stage, m).buffers.len()), (0, 0));
+    assert_eq!((reserved(stage), view(stage, m).buffers.len()), (0, 0));
     assert_eq!(view(stage, m).oneway_room as usize, AREA / 2);
     p.write(commands().oneway(0, Message::new(8).bytes(&[8; AREA / 2])));
     let half = m.read_call();
@@ -75,11 +75,11 @@ fn a_call_and_its_reply_take_up_their_rooms() {
     let p = stage.party();
     meet(&m, &p);
     start(&stage, &p, &commands().call(0, large(1, 1)));
-    assert_eq!(rooms(&stage), 1);
+    assert_eq!(reserved(&stage), 1);
     assert_eq!(m.peek(m.area().base, LARGE), [1; LARGE], "it is there already");
     core(&stage).let_windows_pass();
     let call = m.read_call();
-    assert_eq!((rooms(&stage), m.data(&call)), (0, vec![1; LARGE]));
+    assert_eq!((reserved(&stage), m.data(&call)), (0, vec![1; LARGE]));
     assert_eq!(call.buffer, m.area().base);
     let reply = commands().free(call.buffer).reply(Message::new(0));
     expect!(m.exchange(reply) => [TransactionComplete]);
@@ -87,11 +87,11 @@ fn a_call_and_its_reply_take_up_their_rooms() {
     p.park_with(commands().call(0, large(2, 2)));
     let call = m.read_call();
     start(&stage, &m, &commands().free(call.buffer).reply(large(3, 3)));
-    assert_eq!(rooms(&stage), 1, "the caller has had a reply before");
+    assert_eq!(reserved(&stage), 1, "the caller has had a reply before");
     core(&stage).let_windows_pass();
     expect!(p.woken() => [TransactionComplete, Reply(reply)]);
     assert_eq!((reply.code, p.data(&reply)), (3, vec![3; LARGE]));
-    assert_eq!(rooms(&stage), 0);
+    assert_eq!(reserved(&stage), 0);
     stage.tear_down();
 }
 
@@ -119,10 +119,10 @@ fn a_receiver_that_dies_takes_the_room_along() {
     meet(&m, &p);
     start(&stage, &p, &commands().call(0, large(1, 1).flags(TF_CLEAR_BUF)));
     m.kill();
-    assert_eq!(rooms(&stage), 1, "somebody may be writing there");
+    assert_eq!(reserved(&stage), 1, "somebody may be writing there");
     core(&stage).let_windows_pass();
     expect!(p.woken() => [DeadReply]);
-    assert_eq!(rooms(&stage), 0);
+    assert_eq!(reserved(&stage), 0);
     stage.tear_down();
 }
 
@@ -134,7 +134,7 @@ fn a_sender_that_dies_leaves_no_room_behind() {
     meet(&m, &p);
     start(&stage, &p, &commands().oneway(0, large(1, 1).flags(TF_CLEAR_BUF)));
     p.kill();
-    assert_eq!(rooms(&stage), 1, "somebody may be writing there");
+    assert_eq!(reserved(&stage), 1, "somebody may be writing there");
     assert_eq!(m.peek(m.area().base, LARGE), [1; LARGE]);
     assert!(core(&stage).pass_window());
     assert_eq!(m.peek(m.area().base, LARGE), [0; LARGE], "as it wished");
@@ -152,7 +152,7 @@ fn a_send_to_another_manager_than_before_is_fetched_again() {
     m.close();
     stage.appoint(&next);
     core(&stage).let_windows_pass();
-    assert_eq!(rooms(&stage), 0);
+    assert_eq!(reserved(&stage), 0);
     let call = next.read_call();
     assert_eq!(next.data(&call), [1; LARGE]);
     next.write(commands().free(call.buffer).reply(Message::new(0)));
@@ -169,11 +169,11 @@ fn a_send_that_does_not_go_there_any_more_gives_its_room_back() {
     let handle = introduce(&m, &m, (9, 90), &p);
     let lost = large(1, 1).flags(TF_CLEAR_BUF);
     start(&stage, &p, &commands().release(handle).oneway(handle, lost));
-    assert_eq!(rooms(&stage), 1);
+    assert_eq!(reserved(&stage), 1);
     let area = || m.peek(m.area().base, LARGE);
     assert_eq!(area(), [1; LARGE]);
     assert!(core(&stage).pass_window(), "the handle is gone");
-    assert_eq!((rooms(&stage), area()), (0, vec![0; LARGE]));
+    assert_eq!((reserved(&stage), area()), (0, vec![0; LARGE]));
     core(&stage).let_windows_pass();
     expect!(p.woken() => [FailedReply]);
     expect!(m.read() => [Release(9, 90), Decrefs(9, 90)]);
@@ -189,11 +189,11 @@ fn a_send_that_is_refused_gives_its_room_back() {
     meet(&m, &p);
     p.write(commands().call(0, Message::new(1)));
     start(&stage, &p, &commands().call(0, large(2, 2).flags(TF_CLEAR_BUF)));
-    assert_eq!(rooms(&stage), 1);
+    assert_eq!(reserved(&stage), 1);
     core(&stage).let_windows_pass();
     // It waits for an answer already.
     expect!(p.woken() => [TransactionComplete, FailedReply]);
-    assert_eq!(rooms(&stage), 0);
+    assert_eq!(reserved(&stage), 0);
     let call = m.read_call();
     assert_eq!(call.code, 1);
     m.answer(&call, Message::new(0));
@@ -209,7 +209,7 @@ fn data_that_cannot_be_read_as_a_whole_fails_and_is_wiped() {
     meet(&m, &p);
     let lost = Message::new(1).claim_buffer(8).claim_data_size(LARGE as u64).flags(TF_CLEAR_BUF);
     start(&stage, &p, &commands().call(0, lost));
-    assert_eq!(rooms(&stage), 1);
+    assert_eq!(reserved(&stage), 1);
     assert_ne!(m.peek(m.area().base, LARGE), [0; LARGE], "a part of it is there");
     core(&stage).let_windows_pass();
     expect!(p.woken() => [FailedReply]);
@@ -230,7 +230,7 @@ fn rooms_have_a_share_of_an_area() {
     }
     for _ in &senders {
         assert!(core(&stage).pass_window(), "it is fetched");
-        assert_eq!(rooms(&stage), 1, "two would be more than a quarter");
+        assert_eq!(reserved(&stage), 1, "two would be more than a quarter");
     }
     core(&stage).let_windows_pass();
     for _ in &senders {
@@ -250,7 +250,7 @@ fn where_there_is_no_room_the_send_says_so() {
     meet(&m, &p);
     q.write(commands().call(0, Message::new(1).bytes(&[1; AREA - 64])));
     start(&stage, &p, &commands().call(0, large(2, 2)));
-    assert_eq!(rooms(&stage), 0);
+    assert_eq!(reserved(&stage), 0);
     core(&stage).let_windows_pass();
     expect!(p.woken() => [FailedReply]);
     let call = m.read_call();
@@ -268,7 +268,7 @@ fn a_room_is_paid_for_as_other_memory_is() {
     let p = stage.party();
     meet(&m, &p);
     start(&stage, &p, &commands().call(0, large(1, 1)));
-    assert_eq!(rooms(&stage), 0);
+    assert_eq!(reserved(&stage), 0);
     core(&stage).let_windows_pass();
     expect!(p.woken() => [FailedReply]);
     stage.tear_down();
@@ -281,7 +281,7 @@ fn data_with_objects_is_not_shown_before_they_are_translated() {
     let p = stage.party();
     meet(&m, &p);
     start(&stage, &p, &commands().oneway(0, large(1, 1).binder(8, 80)));
-    assert_eq!(rooms(&stage), 0);
+    assert_eq!(reserved(&stage), 0);
     assert_eq!(m.peek(m.area().base, LARGE), [0; LARGE]);
     core(&stage).let_windows_pass();
     let oneway = m.read_call();

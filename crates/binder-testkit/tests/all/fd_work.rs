@@ -127,34 +127,34 @@ fn a_call_within_a_call_that_fails_leaves_the_outer_one_waiting() {
 }
 
 #[test]
-fn a_receiver_that_dies_on_its_errand_fails_the_call() {
+fn a_receiver_that_dies_amid_descriptor_work_fails_the_call() {
     let stage = stage();
     let m = manager(&stage);
     let p = stage.party();
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.write(commands().call(0, with_file()).oneway(0, with_file()));
     m.park();
     m.kill();
     expect!(p.read() => [TransactionComplete, TransactionComplete, DeadReply]);
-    core(&stage).let_errands_go();
+    core(&stage).let_fd_work_go();
     assert_eq!(core(&stage).captured_files(), 0);
     stage.tear_down();
 }
 
 #[test]
-fn a_thread_that_comes_back_from_its_errand_early_forgets_it() {
+fn a_thread_that_comes_back_before_its_descriptor_work_forgets_it() {
     let stage = stage();
     let m = manager(&stage);
     let p = stage.party();
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.write(commands().oneway(0, with_file()).oneway(0, Message::new(3)));
     m.park();
     // Its number is another thread's by now.
     m.write(commands());
-    core(&stage).let_errands_go();
+    core(&stage).let_fd_work_go();
     assert_eq!(m.read_call().code, 3, "the next one-way is not held up");
 
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.write(commands().call(0, with_file()));
     let looper = m.thread();
     looper.park();
@@ -169,11 +169,11 @@ fn a_delivery_that_a_signal_comes_before_goes_on_with_the_next_read() {
     let m = manager(&stage);
     let p = stage.party();
     let before = open_descriptors(&stage, &m);
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.write(commands().oneway(0, with_file()));
     m.park();
-    core(&stage).retract_errands();
-    core(&stage).let_errands_go();
+    core(&stage).retract_fd_work();
+    core(&stage).let_fd_work_go();
     assert_eq!(open_descriptors(&stage, &m), before);
     // What does not read leaves it.
     m.write(commands());
@@ -182,11 +182,11 @@ fn a_delivery_that_a_signal_comes_before_goes_on_with_the_next_read() {
     assert_eq!((oneway.code, open_descriptors(&stage, &m)), (1, before + 1));
     m.write(commands().free(oneway.buffer));
 
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.write(commands().call(0, with_file()));
     let looper = m.thread();
     looper.park();
-    core(&stage).retract_errands();
+    core(&stage).retract_fd_work();
     looper.exit_thread();
     expect!(p.read() => [TransactionComplete, TransactionComplete, DeadReply]);
     assert_eq!(core(&stage).captured_files(), 0);
@@ -198,11 +198,11 @@ fn a_sender_that_dies_meanwhile_changes_nothing_for_the_receiver() {
     let stage = stage();
     let m = manager(&stage);
     let p = stage.party();
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.write(commands().call(0, with_file()));
     m.park();
     p.kill();
-    core(&stage).let_errands_go();
+    core(&stage).let_fd_work_go();
     let call = m.woken_by_call();
     assert_eq!(open_descriptors(&stage, &m), 2);
     m.answer(&call, Message::new(0));
@@ -210,27 +210,27 @@ fn a_sender_that_dies_meanwhile_changes_nothing_for_the_receiver() {
 }
 
 #[test]
-fn a_signal_does_not_end_an_errand() {
+fn a_signal_does_not_end_descriptor_work() {
     let stage = stage();
     let m = manager(&stage);
     let p = stage.party();
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.write(commands().oneway(0, with_file()));
     m.park();
     stage.rig().interrupt(m.caller().thread);
-    core(&stage).let_errands_go();
+    core(&stage).let_fd_work_go();
     assert_eq!(m.woken_by_call().code, 1);
     stage.tear_down();
 }
 
 #[test]
-fn work_of_the_process_does_not_wait_for_an_errand() {
+fn work_of_the_process_does_not_wait_for_descriptor_work() {
     let stage = stage();
     let m = manager(&stage);
     let p = stage.party();
     let looper = m.thread();
     looper.park();
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.write(commands().oneway(0, with_file()));
     assert!(looper.is_parked());
     let q = stage.party();
@@ -274,7 +274,7 @@ fn a_call_that_fails_closes_what_it_has_freed() {
 }
 
 #[test]
-fn one_errand_installs_and_closes() {
+fn one_piece_of_descriptor_work_installs_and_closes() {
     let stage = stage();
     let (m, buffer) = received_array(&stage);
     let p = stage.party();
@@ -296,13 +296,13 @@ fn the_numbers_of_the_sender_are_never_visible() {
     let fd = (1..700).map(|_| descriptors.duplicate(p.host(), OWN)).last().unwrap();
     let array = fd.to_le_bytes()[..4].repeat(2);
     let message = Message::new(1).descriptor(fd, 5).buffer(&array).descriptors(2, 1, 0);
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.write(commands().oneway(0, message));
     m.park();
     let seen = m.peek(m.area().base, 4096);
     let fd = u32::try_from(fd).unwrap().to_le_bytes();
     assert!(seen.chunks(4).all(|word| word != fd), "the sender's number shows");
-    core(&stage).let_errands_go();
+    core(&stage).let_fd_work_go();
     let oneway = m.woken_by_call();
     assert_eq!(m.objects(&oneway)[0].binder, 1, "the lowest number, and zeros above it");
     stage.tear_down();
@@ -352,7 +352,7 @@ fn files_that_nobody_receives_are_given_up() {
 }
 
 #[test]
-fn an_errand_that_ends_while_its_process_does_is_in_vain() {
+fn descriptor_work_that_ends_while_its_process_does_is_in_vain() {
     let stage = stage();
     let m = manager(&stage);
     let p = stage.party();
@@ -361,12 +361,12 @@ fn an_errand_that_ends_while_its_process_does_is_in_vain() {
     for other in &others {
         other.write(commands());
     }
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     core(&stage).end_slowly();
     p.write(commands().call(0, with_file()));
     others.last().expect("many").park();
     m.close();
-    core(&stage).let_errands_go();
+    core(&stage).let_fd_work_go();
     assert_eq!(core(&stage).captured_files(), 0);
     assert_eq!(core(&stage).census().suspended_calls, 1);
     while core(&stage).end_some() {}
@@ -375,17 +375,17 @@ fn an_errand_that_ends_while_its_process_does_is_in_vain() {
 }
 
 #[test]
-fn a_reply_on_its_errand_is_still_awaited() {
+fn a_reply_amid_descriptor_work_is_still_awaited() {
     let stage = stage();
     let m = manager(&stage);
     let p = stage.party();
-    core(&stage).hold_errands();
+    core(&stage).hold_fd_work();
     p.park_with(commands().call(0, Message::new(1).flags(TF_ACCEPT_FDS)));
     let call = m.read_call();
     m.answer(&call, with_array(1));
     assert_eq!(stage.rig().settle(p.caller().thread), Progress::Parked);
     m.kill();
-    core(&stage).let_errands_go();
+    core(&stage).let_fd_work_go();
     expect!(p.woken() => [TransactionComplete, Reply(_)]);
     assert_eq!(open_descriptors(&stage, &p), 2);
     stage.tear_down();

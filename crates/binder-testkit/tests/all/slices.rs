@@ -69,9 +69,16 @@ impl<'s> Scene<'s> {
 
     /// Nothing is on its way, and nobody has a buffer.
     fn assert_nothing_under_way(&self) {
-        let Census { buffers, pages_in_use, files, unfinished, transactions, rooms, .. } =
-            self.census();
-        let counts = (buffers, pages_in_use, files, unfinished, transactions, rooms);
+        let Census {
+            buffers,
+            pages_in_use,
+            files,
+            unfinished,
+            transactions,
+            early_reservations,
+            ..
+        } = self.census();
+        let counts = (buffers, pages_in_use, files, unfinished, transactions, early_reservations);
         assert_eq!(counts, (0, 0, 0, 0, 0, 0));
         assert_eq!(self.core().captured_files(), 0);
     }

@@ -48,7 +48,7 @@ fn play(choices: &[Choice], slices: usize, stops_threads: bool) {
     let handles = clients.map(|client| introduce(&m, &m, (0x10, 0x20), &client));
     let mut actors = [m, clients[0], clients[1], clients[2]].map(|it| Actor::new(&stage, it));
     core.hold_windows();
-    core.hold_errands();
+    core.hold_fd_work();
     for choice in choices {
         match *choice {
             // The manager, too, may call itself: that fails.
@@ -73,9 +73,9 @@ fn play(choices: &[Choice], slices: usize, stops_threads: bool) {
             }
         }
     }
-    core.let_errands_go();
+    core.let_fd_work_go();
     core.let_windows_pass();
-    assert_eq!(core.census().rooms, 0, "no room is kept");
+    assert_eq!(core.census().early_reservations, 0, "no reservation is kept");
     stage.tear_down();
 }
 

@@ -13,11 +13,11 @@ fn a_signal_during_descriptor_work_ends_the_read_that_would_sleep_after_it() {
     // A file that comes cannot be installed: there is nothing to read after all.
     stage.rig().descriptors().limit_descriptors(m.host(), 1);
     m.park();
-    core.hold_errands();
+    core.hold_fd_work();
     p.write(commands().oneway(0, message()));
     stage.rig().interrupt(m.caller().thread);
     assert!(m.is_parked(), "it waits for its files");
-    core.let_errands_go();
+    core.let_fd_work_go();
     assert_eq!(stage.rig().settle(m.caller().thread), Progress::Done(Err(Errno::INTR)));
     // The signal is handled: the next read sleeps.
     m.park();

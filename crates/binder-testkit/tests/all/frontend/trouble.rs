@@ -56,7 +56,11 @@ fn play_with(trouble: Trouble, step: usize, slices: usize) -> (Vec<Result<(), Er
     for actor in [&mut m, &mut p] {
         actor.interrupt();
     }
-    assert_eq!(core.census().rooms, 0, "no room is kept: {trouble:?} at step {step}");
+    assert_eq!(
+        core.census().early_reservations,
+        0,
+        "no reservation is kept: {trouble:?} at step {step}"
+    );
     let results = m.results.iter().chain(&p.results).copied().collect();
     if !has_come {
         assert_eq!((p.replies, m.is_free(), p.is_free()), (2, true, true), "all went well");
