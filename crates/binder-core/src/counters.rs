@@ -38,16 +38,29 @@ impl Counters {
     }
 
     pub(crate) fn count_command(&mut self, code: u32) {
-        count(&mut self.commands, COMMAND_FAMILY, code);
+        if let Some(count) = count_of(&mut self.commands, COMMAND_FAMILY, code) {
+            *count = count.wrapping_add(1);
+        }
     }
 
     /// Counts what a read was given. `BR_NOOP` is left out, as in Linux: it only fills the place
     /// where `BR_SPAWN_LOOPER` may stand.
-    pub(crate) fn count_returns(&mut self, mut bytes: &[u8]) {
+    pub(crate) fn count_returns(&mut self, bytes: &[u8]) {
+        self.change_returns(bytes, u32::wrapping_add);
+    }
+
+    /// Takes back what was [counted](Self::count_returns).
+    pub(crate) fn uncount_returns(&mut self, bytes: &[u8]) {
+        self.change_returns(bytes, u32::wrapping_sub);
+    }
+
+    fn change_returns(&mut self, mut bytes: &[u8], change: impl Fn(u32, u32) -> u32) {
         while let Some((word, rest)) = bytes.split_first_chunk::<CODE_BYTES>() {
             let code = u32::from_ne_bytes(*word);
-            if code != BR_NOOP {
-                count(&mut self.returns, RETURN_FAMILY, code);
+            if code != BR_NOOP
+                && let Some(count) = count_of(&mut self.returns, RETURN_FAMILY, code)
+            {
+                *count = change(*count, 1);
             }
             bytes = rest.get(payload_len(code)..).unwrap_or_default();
         }
@@ -62,12 +75,10 @@ impl Counters {
     }
 }
 
-fn count(counts: &mut [u32], family: u32, code: u32) {
-    if (code >> 8) & 0xff == family
-        && let Some(count) = counts.get_mut((code & 0xff) as usize)
-    {
-        *count = count.wrapping_add(1);
-    }
+/// The counter of a code; `None` for one of another family, or that is not known.
+fn count_of(counts: &mut [u32], family: u32, code: u32) -> Option<&mut u32> {
+    let number = (code & 0xff) as usize;
+    if (code >> 8) & 0xff == family { counts.get_mut(number) } else { None }
 }
 
 #[cfg(test)]
@@ -90,6 +101,8 @@ mod tests {
         counters.count_returns(&BR_NOOP.to_ne_bytes());
         let seen: Vec<_> = (0..).zip(counters.returns()).filter(|(_, count)| **count > 0).collect();
         assert_eq!(seen, [(3, &1), (6, &1), (13, &1)]);
+        counters.uncount_returns(&bytes);
+        assert_eq!(counters, Counters::default());
     }
 
     #[test]

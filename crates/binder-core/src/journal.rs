@@ -13,7 +13,7 @@ use crate::error::{Errno, Refusal};
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
-use crate::trace_log::TracePlace;
+use crate::trace_log::{TracePlace, Traced};
 use crate::transaction::{Transaction, TransactionKey, TransactionKind};
 
 /// Entries that each log keeps.
@@ -95,6 +95,19 @@ pub(crate) struct Trace {
     pub(crate) from_pid: u32,
     pub(crate) from_tid: u32,
     pub(crate) sent_at_ns: u64,
+}
+
+/// A transaction that could not be delivered, as logs and traces tell of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DeliveryRecord {
+    pub(crate) trace: Trace,
+    pub(crate) kind: TransactionKind,
+    code: u32,
+    flags: u32,
+    /// Start of its buffer in the receiver's mapping.
+    pub(crate) buffer: Option<u32>,
+    /// The users who see it in a trace, while the device is traced.
+    uids: [u32; 2],
 }
 
 /// The two logs of a device, and the reports that the front end has not taken.
@@ -235,15 +248,23 @@ impl Context {
         }
     }
 
+    /// Takes down what logs need of a transaction, in case it cannot be delivered.
+    pub(crate) fn delivery_record(&self, transaction: TransactionKey) -> DeliveryRecord {
+        let transaction = &self.transactions[transaction];
+        let Transaction { trace, kind, code, flags, buffer, .. } = *transaction;
+        let uids = if self.journal.is_traced() { self.uids_of(transaction) } else { [u32::MAX; 2] };
+        DeliveryRecord { trace, kind, code, flags, buffer, uids }
+    }
+
     /// Notes that a transaction could not be delivered to a thread that had come to it.
     pub(crate) fn log_undelivered(
         &mut self,
         reader: ThreadKey,
-        transaction: TransactionKey,
+        delivery: &DeliveryRecord,
         errno: i32,
         reason: &'static str,
     ) {
-        let Transaction { trace, kind, code, flags, buffer, .. } = self.transactions[transaction];
+        let DeliveryRecord { trace, kind, code, flags, buffer, uids } = *delivery;
         let process = &self.processes[self.threads[reader].process];
         let buffer = process.mapping.as_ref().zip(buffer).and_then(|(mapping, at)| mapping.get(at));
         let node = buffer.and_then(|buffer| buffer.target);
@@ -263,7 +284,7 @@ impl Context {
             end: SendEnd::Undelivered { errno, reason },
         };
         self.journal.fail_delivery(entry);
-        self.trace_undelivered(transaction, errno);
+        self.trace_event(uids, Traced::Undelivered { id: trace.id, errno });
     }
 
     /// How logs will name the transaction that is being sent.

@@ -24,10 +24,10 @@ use crate::write_read::Outcome;
 /// Room that must be left before an item is taken: a code and the largest payload.
 const MAX_RETURN_BYTES: usize = 4 + size_of::<BinderTransactionDataSecctx>();
 const CODE_BYTES: usize = 4;
-/// As much as one read tells. What is left waits for the next; others have their turn in between.
+/// The longest that one read writes. The rest waits for the next read; other calls go in between.
 const MAX_READ_BYTES: usize = 64 << 10;
 
-/// What is to be written to the caller's read buffer.
+/// The returns that are to be written to the caller's read buffer.
 #[derive(Debug)]
 pub(crate) struct Returns {
     pub(crate) bytes: Vec<u8>,
@@ -49,7 +49,7 @@ pub(crate) enum Stop {
     Full,
     /// The last item ends the read; a transaction is final only once the client has it.
     AfterLast(Option<TransactionKey>),
-    /// What is there must be written before the next item is taken.
+    /// The returns so far must be written before the next item is taken.
     Unproven,
     /// The next item is a transaction whose files must be installed first.
     Files(TransactionKey),
@@ -72,7 +72,7 @@ impl Returns {
         self.room.saturating_sub(self.bytes.len()) >= MAX_RETURN_BYTES
     }
 
-    fn is_proven(&self) -> bool {
+    pub(crate) fn is_proven(&self) -> bool {
         self.bytes.len() <= self.proven_len
     }
 
@@ -133,12 +133,25 @@ impl Context {
                 return Ok(outcome);
             }
         }
+        let is_proven = !is_fresh || self.proven_len(thread, request) >= CODE_BYTES;
+        if is_proven && waits == Waits::UntilReady && !self.is_ready(thread) {
+            return Ok(self.sleep(thread));
+        }
         let memory = self.spare_returns.pop().unwrap_or_default();
         let returns = Returns::new(memory, room, request.read_consumed);
-        if is_fresh && self.proven_len(thread, request) < CODE_BYTES {
+        if !is_proven {
             return Ok(self.copy_out_beginning(thread, waits, request, returns));
         }
         self.go_on_reading(thread, waits, request, returns)
+    }
+
+    /// Parks a read that has nothing to tell.
+    fn sleep(&mut self, thread: ThreadKey) -> Outcome {
+        if self.threads[thread].may_take_process_work() {
+            self.reset_priority(thread);
+        }
+        self.park(thread);
+        Outcome::Park(thread)
     }
 
     /// Takes what follows `returns`, the beginning of the caller's read.
@@ -172,8 +185,7 @@ impl Context {
             }
             (None, Waits::UntilReady) => {
                 self.keep_memory(returns.bytes);
-                self.park(thread);
-                Ok(Outcome::Park(thread))
+                Ok(self.sleep(thread))
             }
         }
     }

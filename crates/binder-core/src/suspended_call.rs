@@ -297,10 +297,10 @@ impl Context {
             }
             (Err(why), _) => why,
         };
-        self.log_undelivered(thread, transaction, why.errno, why.reason);
-        let kind = self.transactions[transaction].kind;
+        let undelivered = self.delivery_record(transaction);
+        self.log_undelivered(thread, &undelivered, why.errno, why.reason);
         self.discard_undelivered(transaction, Verdict::Failed, memory);
-        match kind {
+        match undelivered.kind {
             TransactionKind::Call | TransactionKind::Oneway => {
                 self.go_on_reading(thread, waits, request, returns)
             }

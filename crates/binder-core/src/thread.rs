@@ -7,6 +7,7 @@ use binder_uapi::{BR_OK, BinderExtendedError};
 
 use crate::account::Resource;
 use crate::context::Context;
+use crate::copy_out::Delivered;
 use crate::looper::Looper;
 use crate::priority::Priority;
 use crate::process::ProcessKey;
@@ -52,6 +53,8 @@ pub struct Thread {
     pub(crate) unfinished: Option<Box<Unfinished>>,
     /// Memory to which its returns were written the last time.
     pub(crate) proven: ProvenMemory,
+    /// What it was given last, as far as that may have to be undone.
+    pub(crate) delivered: Option<Delivered>,
     /// Descriptors of its process to close when it leaves its ioctl.
     pub(crate) closing: Vec<u32>,
 }
@@ -76,6 +79,7 @@ impl Thread {
             suspended_call: None,
             unfinished: None,
             proven: ProvenMemory::default(),
+            delivered: None,
             closing: Vec::new(),
         }
     }

@@ -183,7 +183,7 @@ impl Context {
         self.processes.values().map(|it| (it.opener.pid.number(), it.opener.uid))
     }
 
-    fn trace_event(&mut self, uids: [u32; 2], what: Traced) {
+    pub(crate) fn trace_event(&mut self, uids: [u32; 2], what: Traced) {
         let at_ns = self.now_ns;
         if let Some(trace) = &mut self.journal.trace {
             trace.push(TraceEvent { at_ns, uids, what });
@@ -195,7 +195,7 @@ impl Context {
     }
 
     /// The users of a transaction's sender and of its receiver; of whom one is gone, the other's stands for both.
-    fn uids_of(&self, transaction: &Transaction) -> [u32; 2] {
+    pub(crate) fn uids_of(&self, transaction: &Transaction) -> [u32; 2] {
         let sender = self.uid_of(transaction.sender);
         let receiver = transaction.to_process.and_then(|process| self.uid_of(process));
         let sender = sender.or(receiver).unwrap_or(u32::MAX);
@@ -245,13 +245,6 @@ impl Context {
         let pid = self.processes[reader.process].opener.pid.number();
         let tid = reader.tid;
         self.trace_event(uids, Traced::Received { id, pid, tid });
-    }
-
-    /// Notes that a transaction could not be delivered.
-    pub(crate) fn trace_undelivered(&mut self, transaction: TransactionKey, errno: i32) {
-        let transaction = &self.transactions[transaction];
-        let (id, uids) = (transaction.trace.id, self.uids_of(transaction));
-        self.trace_event(uids, Traced::Undelivered { id, errno });
     }
 
     /// Notes that a call is over without a reply, of which its caller, `thread`, reads `code`.

@@ -1,4 +1,4 @@
-//! Accesses to the memory of clients: what is asked for, and what came of it.
+//! Accesses to the memory of clients: the request and its result.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use binder_core::{Commands, CopyFault, CopyOut, EarlyReservationKey, ThreadKey};
 use binder_uapi::BinderWriteRead;
 
+use crate::calls::Call;
 use crate::request::RequestContext;
 
 /// What a call needs of its client's memory.
@@ -30,11 +31,27 @@ pub struct AccessRequest {
     pub access: MemoryAccess,
     /// The call takes long, and lets others go first.
     pub can_wait: bool,
+    /// The call itself, if it is over once these returns are written: it is in no table then, and the executor answers it
+    /// with [`Answer::Done`](crate::Answer::Done). Only if the returns could not be written must the front end be told.
+    pub last_of: Option<Box<Call>>,
     /// How it ended, once it has been made.
     pub end: AccessEnd,
 }
 
 impl AccessRequest {
+    /// Takes the call that is over, now that its returns were written: it is to be answered. The access has nothing any more.
+    pub fn take_ended_call(&mut self) -> Option<Box<Call>> {
+        if self.end != AccessEnd::Done {
+            return None;
+        }
+        let mut call = self.last_of.take()?;
+        let access = core::mem::replace(&mut self.access, MemoryAccess::Nothing);
+        if let MemoryAccess::CopyOut(copy_out) = access {
+            call.returns.keep_memory(copy_out.bytes);
+        }
+        Some(call)
+    }
+
     /// Takes the reservations that were made for commands which no call will run: they are to be
     /// [given up](crate::Frontend::give_up_reservation).
     pub fn take_reservations(&mut self) -> Vec<EarlyReservationKey> {

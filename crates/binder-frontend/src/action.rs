@@ -15,7 +15,7 @@ use crate::request::RequestContext;
 /// Something to do. `F` is what the executor wants to know an open file by.
 ///
 /// Those of one event are to be done in their order, but that accesses and descriptor work may come last. As with
-/// events, what is large is in a box.
+/// events, large parts are in boxes.
 #[derive(Debug)]
 pub enum Action<F> {
     /// Answers an ioctl.
@@ -128,7 +128,7 @@ pub enum Action<F> {
     },
     /// Goes on with the freeze that waits for a process: nothing is outstanding at it any more.
     Settled(ProcessKey),
-    /// Tells those who poll to look again.
+    /// Tells the threads that poll(2) to look again.
     NotifyPoll {
         /// What they gave to be told by.
         handle: u64,

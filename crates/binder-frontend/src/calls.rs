@@ -2,7 +2,7 @@
 //!
 //! A call that cannot go on at once - its client's memory is being read or written, its read sleeps, its
 //! files are being installed, its freeze waits - is one value in one table, with one state. Its request's
-//! number finds it, for all who ask: the thread that did the I/O, a signal, a wake-up of the sleeping
+//! number finds it, for the thread that did the I/O, for a signal, and for a wake-up of the sleeping
 //! thread. It is taken out of the table while the driver goes on with it.
 
 use alloc::boxed::Box;
@@ -60,7 +60,7 @@ pub(crate) enum CallState {
     /// Files are being installed in its client, or closed there. Its request may be answered by then, and
     /// its thread be stopped on its way out of the ioctl.
     ChangingFiles,
-    /// It is about a program on all devices, and waits for who sees to those.
+    /// It concerns a program on all devices, and waits for the executor, which has access to all of them.
     Freezing,
 }
 

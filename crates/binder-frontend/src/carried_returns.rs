@@ -41,6 +41,24 @@ impl CarriedReturns {
         has_room
     }
 
+    /// Whether a client wants some.
+    pub(crate) fn are_wanted(&self) -> bool {
+        self.room_bytes > 0
+    }
+
+    /// Keeps the memory of returns that went another way, if none are carried.
+    pub(crate) fn keep_memory(&mut self, bytes: Vec<u8>) {
+        if !self.are_wanted() {
+            self.bytes = bytes;
+            self.bytes.clear();
+        }
+    }
+
+    /// Takes the memory, if none are carried.
+    pub(crate) fn take_memory(&mut self) -> Option<Vec<u8>> {
+        (!self.are_wanted() && self.bytes.capacity() > 0).then(|| core::mem::take(&mut self.bytes))
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

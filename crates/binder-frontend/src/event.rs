@@ -8,7 +8,7 @@ use crate::access::{AccessRequest, MemoryAccess};
 use crate::calls::Call;
 use crate::request::{CallingThread, RequestContext};
 
-/// One thing that has happened. It goes through many hands: what is large in it is in a box.
+/// One thing that has happened. Events are moved often: their large parts are in boxes.
 #[derive(Debug)]
 pub enum Event {
     /// A thread makes an ioctl.

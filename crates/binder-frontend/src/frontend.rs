@@ -61,7 +61,7 @@ impl<F: Clone> Frontend<F> {
         &mut self.context
     }
 
-    /// Hands out what is to be done, by putting it behind what is in `actions`.
+    /// Hands out the actions that are due, behind those that `actions` has.
     pub fn take_actions(&mut self, actions: &mut Vec<Action<F>>) {
         if actions.is_empty() {
             core::mem::swap(&mut self.actions, actions);
@@ -70,9 +70,9 @@ impl<F: Clone> Frontend<F> {
         }
     }
 
-    /// Hands out memory that calls have left, as far as there is none in `spares`.
-    pub fn take_spares(&mut self, spares: &mut Spares) {
-        spares.take_from(&mut self.spares);
+    /// Evens out the memory kept for the next calls, here and in `spares`.
+    pub fn balance_spares(&mut self, spares: &mut Spares) {
+        spares.balance(&mut self.spares);
     }
 
     /// What the executor knows an open file by.
@@ -283,7 +283,7 @@ impl<F: Clone> Frontend<F> {
         self.actions.push(Action::Prune { file, event });
     }
 
-    /// Who asks, as the core sees it.
+    /// The caller, as the core knows it.
     pub(crate) fn caller(&self, request: &RequestContext) -> Caller {
         let RequestContext { process, tid, uid: euid, .. } = *request;
         let is_nonblocking = self.files.get(process).is_some_and(|file| file.is_nonblocking);

@@ -1,5 +1,5 @@
 //! The front end of one Binder device, as a state machine: what its clients ask comes in as
-//! [`Event`]s, what is to be done about it goes out as [`Action`]s.
+//! [`Event`]s, the work that follows goes out as [`Action`]s.
 //!
 //! Nothing here makes a system call, reads a clock or waits, and no kind of door is known: a request is "this
 //! open file's thread makes this ioctl with these 48 bytes", however it came. A [`Frontend`] belongs to one
@@ -7,11 +7,12 @@
 //! an event, takes the [actions](Frontend::take_actions), gives up the lock, and does them - accesses clients'
 //! memory, changes their descriptors, answers. What comes of it is another event.
 //!
-//! A call, file by file: `request` (who asks), `event` (what was asked), `ioctl` (bytes to a typed value), `frontend` (who does
-//! what), `write_read` (commands in, returns out), `access` (what is read and written of a client's memory), `calls`
+//! A call, file by file: `request` (the calling thread), `event` (its request), `ioctl` (bytes to a typed value), `frontend` (events
+//! to handlers), `write_read` (commands in, returns out), `access` (reads and writes of a client's memory), `calls`
 //! (where a call is while it waits), `action` (what is
 //! to be done). Besides: `interruption` (signals), `fd_work` (files on their way into a client), `file_state` and
-//! `slot_table` (what is known of each), `carried_returns` (what goes back with an answer), `spares` (memory for the next call), `release` (what ends, slice by slice), `effects` (what the core wants done).
+//! `slot_table` (the state of each open file), `carried_returns` (returns that go back with an answer), `spares` (memory for the
+//! next call), `release` (the end of files and threads, slice by slice), `effects` (the core's wishes as actions).
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,8 +1,8 @@
-//! Who asks.
+//! The thread that makes a request.
 
 use binder_core::{Priority, ProcessKey};
 
-/// Who asks: the calling thread, as the door through which it came shows it.
+/// The calling thread of a request, as the door through which it came shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestContext {
     /// The number of the request: no other has it while this one is not answered.
@@ -38,7 +38,7 @@ pub struct CallingThread {
 }
 
 impl CallingThread {
-    /// The same thread, once ended ones were looked for, and the one that had its number has made room.
+    /// The same thread, after ended threads were looked for and an earlier thread of its number was removed.
     pub(crate) fn once_pruned(self) -> Self {
         Self { was_pruned: true, replaces_ended: false, ..self }
     }

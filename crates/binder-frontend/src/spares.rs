@@ -58,7 +58,8 @@ impl Spares {
         access: MemoryAccess,
         can_wait: bool,
     ) -> Box<AccessRequest> {
-        let wanted = AccessRequest { request, access, can_wait, end: AccessEnd::Done };
+        let wanted =
+            AccessRequest { request, access, can_wait, last_of: None, end: AccessEnd::Done };
         match self.accesses.pop() {
             Some(mut used) => {
                 *used = wanted;
@@ -80,18 +81,22 @@ impl Spares {
     }
 
     /// Keeps an access that was made, and has nothing any more.
-    pub(crate) fn keep_access(&mut self, access: Box<AccessRequest>) {
+    pub fn keep_access(&mut self, access: Box<AccessRequest>) {
         keep(&mut self.accesses, access);
     }
 
-    /// Takes from others what is missing here.
-    pub fn take_from(&mut self, others: &mut Self) {
-        if self.commands.is_empty() {
-            self.commands.extend(others.commands.pop());
-        }
-        if self.accesses.is_empty() {
-            self.accesses.extend(others.accesses.pop());
-        }
+    /// Takes from `others` a piece of each kind that is missing here, and gives them one of each kind that they miss.
+    pub fn balance(&mut self, others: &mut Self) {
+        balance(&mut self.commands, &mut others.commands);
+        balance(&mut self.accesses, &mut others.accesses);
+    }
+}
+
+fn balance<T>(own: &mut Vec<T>, others: &mut Vec<T>) {
+    if own.is_empty() {
+        own.extend(others.pop());
+    } else if others.is_empty() && own.len() == KEPT {
+        others.extend(own.pop());
     }
 }
 

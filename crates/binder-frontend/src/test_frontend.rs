@@ -47,7 +47,7 @@ impl ReceiveBuffers for NoMemory {
     }
 }
 
-/// Who opens a device: a process of its own, number 7.
+/// The opener of a device: process 7.
 pub(crate) fn opener() -> Opener {
     let levels = vec![(Some(NamespaceId(0)), 7)];
     let found = KernelProcess { pid: 7, levels, started_at: 0 };
@@ -78,7 +78,7 @@ impl TestFrontend {
         RequestContext { unique, process, tid, uid: 0, argument: 0, is_compat: false }
     }
 
-    /// Has an event happen. Returns what is to be done then.
+    /// Has an event happen. Returns the actions that follow.
     pub(crate) fn handle(&mut self, event: Event) -> Vec<Action<u32>> {
         self.frontend.handle(event, &mut NoMemory);
         self.actions()
@@ -122,7 +122,7 @@ impl TestFrontend {
         access(self.ioctl(unique, tid, BINDER_WRITE_READ, read.as_bytes()))
     }
 
-    /// The same, until that is written. Returns what is to be done then.
+    /// The same, until that is written. Returns the actions that follow.
     pub(crate) fn read(&mut self, unique: u64, tid: u32) -> Vec<Action<u32>> {
         let access = self.begin_read(unique, tid);
         self.accessed(access, AccessEnd::Done)

@@ -3,10 +3,10 @@
 use alloc::boxed::Box;
 
 use binder_core::{
-    Caller, Commands, EarlyReservation, EarlyReservationKey, Errno, MappingArea, Outcome,
+    Caller, Commands, CopyOut, EarlyReservation, EarlyReservationKey, Errno, MappingArea, Outcome,
     ProcessKey, ReceiveBuffers, ThreadKey, TransactionKind, Waits,
 };
-use binder_uapi::BinderTransactionDataSg;
+use binder_uapi::{BinderTransactionDataSg, BinderWriteRead};
 
 use crate::access::{AccessEnd, AccessRequest, MemoryAccess};
 use crate::action::{Action, Answer};
@@ -35,6 +35,27 @@ impl<F: Clone> Frontend<F> {
         let can_wait = call.state == CallState::Yielding || call.pieces >= PIECES_IN_A_ROW;
         self.calls.insert(call);
         let access = self.spares.access(request, access, can_wait);
+        self.actions.push(Action::Access { file, access });
+    }
+
+    /// Has the returns of a call written to its client's memory. If it is over then, it leaves the front end now.
+    fn copy_out(&mut self, mut call: Box<Call>, copy_out: CopyOut) {
+        if !copy_out.is_final() || call.returns.are_wanted() {
+            return self.access(call, MemoryAccess::CopyOut(copy_out));
+        }
+        let request = call.context;
+        let Some(file) = self.files.get(request.process) else {
+            return self.end_call(call, Err(Errno::EINVAL));
+        };
+        let file = file.handle.clone();
+        if let Some(memory) = call.returns.take_memory() {
+            self.context.keep_memory(memory);
+        }
+        let read_consumed = call.request.read_consumed + copy_out.bytes.len() as u64;
+        call.data = IoctlData::of(&BinderWriteRead { read_consumed, ..call.request });
+        let mut access = self.spares.access(request, MemoryAccess::CopyOut(copy_out), false);
+        call.state = CallState::Running;
+        access.last_of = Some(call);
         self.actions.push(Action::Access { file, access });
     }
 
@@ -86,14 +107,25 @@ impl<F: Clone> Frontend<F> {
     }
 
     /// Goes on with a call whose client's memory was accessed, unless it was answered meanwhile.
-    pub(crate) fn go_on(&mut self, accessed: Box<AccessRequest>, memory: &mut dyn ReceiveBuffers) {
+    pub(crate) fn go_on(
+        &mut self,
+        mut accessed: Box<AccessRequest>,
+        memory: &mut dyn ReceiveBuffers,
+    ) {
         let request = accessed.request;
+        let last_of = accessed.last_of.take();
         let (access, end) = self.take_access(accessed);
-        let Some(mut call) = self.calls.take(request.unique) else {
+        let Some(mut call) = last_of.or_else(|| self.calls.take(request.unique)) else {
             return self.give_up_reservations(access, memory);
         };
         debug_assert!(
-            matches!(call.state, CallState::Fetching | CallState::CopyingOut | CallState::Yielding),
+            matches!(
+                call.state,
+                CallState::Running
+                    | CallState::Fetching
+                    | CallState::CopyingOut
+                    | CallState::Yielding
+            ),
             "no other call has its client's memory accessed"
         );
         call.state = CallState::Running;
@@ -262,7 +294,7 @@ impl<F: Clone> Frontend<F> {
             }
             Ok(Outcome::CopyOut(copy_out)) => {
                 if !call.returns.take(copy_out.address.0, &copy_out.bytes) {
-                    return self.access(call, MemoryAccess::CopyOut(copy_out));
+                    return self.copy_out(call, copy_out);
                 }
                 let outcome = self.context.finish_copied_out(copy_out, &mut call.request);
                 return self.go_on_after(call, outcome);

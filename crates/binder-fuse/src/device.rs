@@ -166,7 +166,7 @@ impl DeviceState {
             self.hand_on_trace();
         }
         self.frontend.take_actions(&mut batch.actions);
-        self.frontend.take_spares(&mut batch.spares);
+        self.frontend.balance_spares(&mut batch.spares);
         batch.deferred.append(&mut self.deferred);
     }
 

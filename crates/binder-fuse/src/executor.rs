@@ -71,7 +71,7 @@ impl SessionShared {
         first
     }
 
-    /// The same, for a reader that looks what is in line before it reads the next request.
+    /// The same, for a reader that looks at the I/O queue before it reads the next request.
     pub(crate) fn submit_in_line(&self, device: &Arc<Device>, job: Job) {
         self.submit_to(device, job, &mut |left| self.io_queue.push(left));
     }
@@ -146,7 +146,13 @@ impl SessionShared {
                 send(&self.fuse, &reply::error(unique, error.number()));
             }
             Action::AnswerFlush { unique } => send(&self.fuse, &reply::empty(unique)),
-            Action::Access { file, access } => sink(IoRequest::Access(file, access)),
+            Action::Access { file, access } => {
+                if let Some(call) = &access.last_of {
+                    let data = call.ioctl_data();
+                    self.detached_calls.begin(&file, &access.request, data, Cancelled::CopyOut);
+                }
+                sink(IoRequest::Access(file, access));
+            }
             Action::Locate { file, receiver, caller, request, commands } => {
                 let payer = caller.payer_of(&request);
                 self.locate(payer, WantedMapping { file, receiver, request, commands });

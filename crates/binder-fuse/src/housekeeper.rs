@@ -31,7 +31,7 @@ const ROUNDS_TO_REST: u32 = 100;
 /// How long a thread rests after clients have ended before it gives up what the allocator keeps for it:
 /// less than it takes to rest.
 pub(crate) const SPENT_AFTER: Duration = Duration::from_millis(500);
-/// How often garbage is looked through: each time for some hundreds, and three times for what is new.
+/// How often garbage is looked through: each time some hundreds of entries, and new ones three times.
 const RECLAIMS: usize = 8;
 /// Rounds of a turn by which the idleness of pages is told.
 const ROUNDS_TO_TURN: u32 = 200;
@@ -76,7 +76,7 @@ impl Housekeeping {
         has_closed
     }
 
-    /// Memory is short. One who rests has none to give back.
+    /// Memory is short. A housekeeper that rests has none to give back.
     pub(crate) fn note_pressure(&self) {
         self.is_short.store(true, Ordering::Relaxed);
     }
@@ -170,7 +170,7 @@ fn keep(shared: &Arc<SessionShared>) {
             tracing::debug!("memory is short: what is idle goes back");
             reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
         }
-        // Clients of another mount need what is idle here.
+        // Clients of another mount need the pages that are idle here.
         if shared.budget.excess_bytes() > 0 {
             reclaim_idle_pages(shared, 0);
         }
@@ -234,7 +234,7 @@ fn end_idle_turn(shared: &SessionShared) {
     shared.shrink();
 }
 
-/// Gives up what is kept for the calling thread: entries of the table of processes that a thread might have
+/// Gives up memory that is kept for the calling thread: entries of the table of processes that a thread might have
 /// been reading, and free pieces of the heap.
 pub(crate) fn give_up_own() {
     for _ in 0..RECLAIMS {
@@ -245,7 +245,7 @@ pub(crate) fn give_up_own() {
 
 /// Whether there are calls that signals want to end and could not: their threads may be killed yet.
 fn has_interrupted(shared: &SessionShared) -> bool {
-    if shared.first_fetches.has_interrupted() {
+    if shared.detached_calls.has_interrupted() {
         return true;
     }
     let has_some = |state: &mut DeviceState| state.frontend.has_interrupted();
@@ -258,7 +258,7 @@ fn has_interrupted(shared: &SessionShared) -> bool {
 fn look_at_sleepers(shared: &SessionShared) -> u32 {
     let start = processes::own_thread_time();
     let mut sleepers = Vec::new();
-    shared.cancel_interrupted_fetches();
+    shared.cancel_interrupted_calls();
     for device in shared.devices_in_use() {
         let list = |state: &mut DeviceState| {
             state.frontend.cancel_interrupted();

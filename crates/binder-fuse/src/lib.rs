@@ -6,7 +6,7 @@
 //! `io_queue`). What needs no device's lock of an open file is in `client_file`: its threads, its process's memory. Data
 //! reaches the client's mapping through `mapping`. Files that clients send one another are held in `files`; a thread of
 //! the `blocking_pool` has the receiver take them (`fd_work`) from where `brokers` lend them. Freezes concern all devices:
-//! the `freezer`. The `housekeeper` sees to what nobody asks for. What the driver tells of itself goes out by the
+//! the `freezer`. The `housekeeper` does the work that no request asks for. What the driver tells of itself goes out by the
 //! names of `logs`, and what goes wrong by `events`.
 //!
 //! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
@@ -18,13 +18,13 @@ mod client_file;
 mod combining_lock;
 mod contexts;
 mod descriptors;
+mod detached_calls;
 mod device;
 mod events;
 mod executor;
 mod exit_watcher;
 mod fd_work;
 mod files;
-mod first_fetches;
 mod freezer;
 mod housekeeper;
 mod io_queue;

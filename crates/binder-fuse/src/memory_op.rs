@@ -12,14 +12,15 @@ use binder_core::{
     TransactionKind,
 };
 use binder_frontend::{
-    AccessEnd, AccessRequest, Call, CallingThread, Event, MemoryAccess, RequestContext,
+    AccessEnd, AccessRequest, Answer, Call, CallingThread, Cancelled, Event, MemoryAccess,
+    RequestContext, Spares,
 };
 use binder_os::{ClientMemory, MappedMemory};
 use binder_uapi::{BINDER_WRITE_READ, BinderTransactionDataSg};
 
 use crate::client_file::ClientFile;
+use crate::detached_calls::AfterAccess;
 use crate::device::{Batch, DeviceWork, Job};
-use crate::first_fetches::AfterFetch;
 use crate::housekeeper::ROUND;
 use crate::io_queue::IoRequest;
 use crate::quota::Charge;
@@ -91,10 +92,10 @@ pub(crate) fn write(memory: &mut ClientMemory, copy_out: &CopyOut) -> Result<(),
     memory.write(copy_out.address.0, &copy_out.bytes).map_err(|_| CopyFault)
 }
 
-/// Who accesses the memory of a client.
+/// The thread of ours that accesses the memory of a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MemoryAccessor {
-    /// A reader, between two requests. Large payloads go where they belong at once, and what is expected is
+    /// A reader, between two requests. Large payloads go where they belong at once, and expected data is
     /// read ahead.
     Reader,
     /// A pool thread, which would keep a reservation for long, and wait for more than it must.
@@ -116,7 +117,7 @@ pub(crate) fn begin_call(call: Box<Call>, thread: CallingThread) -> Event {
 
 impl SessionShared {
     /// Fetches the first commands of a call, as a reader does, and has it begin: the front end is asked once less. Returns
-    /// the first of what is to be done then.
+    /// the first of the I/O that follows.
     pub(crate) fn begin(
         &self,
         reader: &mut RequestReader,
@@ -134,17 +135,18 @@ impl SessionShared {
             self.submit(&file.device, Job::Event(begin_call(call, thread)));
             return Err(Replaced);
         }
-        self.first_fetches.begin(&file, &fetch.request, call.ioctl_data());
+        let data = call.ioctl_data();
+        self.detached_calls.begin(&file, &fetch.request, data, Cancelled::Fetch);
         fetch.end = self.perform(&file, &mut fetch, MemoryAccessor::Reader);
-        let job = match self.first_fetches.end(call.unique()) {
-            AfterFetch::Begins { was_interrupted } => {
+        let job = match self.detached_calls.end(call.unique()) {
+            AfterAccess::GoesOn { was_interrupted } => {
                 if was_interrupted {
                     call.note_interruption();
                 }
                 call.set_fetched(fetch);
                 Some(Job::Event(begin_call(call, thread)))
             }
-            AfterFetch::IsOver => {
+            AfterAccess::IsOver => {
                 self.give_up_reserved(&file, &mut fetch);
                 None
             }
@@ -185,7 +187,7 @@ impl SessionShared {
         self.submit(&file.device, Job::Work(work));
     }
 
-    /// Accesses memory for a call, as a reader does, and goes on with the call. Returns the first of what is
+    /// Accesses memory for a call, as a reader does, and goes on with the call. Returns the first of the I/O
     /// to be done then.
     pub(crate) fn access(
         &self,
@@ -207,7 +209,8 @@ impl SessionShared {
             return Err(Replaced);
         }
         access.end = self.perform(&file, &mut access, MemoryAccessor::Reader);
-        self.come_back(reader, &file, Some(Job::Event(Event::Accessed(access))))
+        let job = self.end_access(access, &mut reader.batch().spares);
+        self.come_back(reader, &file, job)
     }
 
     /// Has a thread of the pool access memory for a call, and go on with that.
@@ -224,8 +227,27 @@ impl SessionShared {
             if is_slow {
                 shared.slow.end_wait(file.pid, start.elapsed() >= ROUND);
             }
-            shared.submit(&file.device, Job::Event(Event::Accessed(access)));
+            if let Some(job) = shared.end_access(access, &mut Spares::default()) {
+                shared.submit(&file.device, job);
+            }
         });
+    }
+
+    /// Ends an access for a call. Returns the job that goes on with the call: none if the call is over, for it is answered.
+    fn end_access(&self, mut access: Box<AccessRequest>, spares: &mut Spares) -> Option<Job> {
+        if access.last_of.is_none() {
+            return Some(Job::Event(Event::Accessed(access)));
+        }
+        if self.detached_calls.end(access.request.unique) == AfterAccess::IsOver {
+            return None;
+        }
+        let Some(call) = access.take_ended_call() else {
+            return Some(Job::Event(Event::Accessed(access)));
+        };
+        self.answer(call.unique(), Answer::Done, call.data(), call.returns());
+        spares.keep_call(call);
+        spares.keep_access(access);
+        None
     }
 
     /// Makes an access, however long that takes. Returns how it ends.

@@ -33,11 +33,11 @@ use crate::blocking_pool::BlockingPool;
 use crate::brokers::Brokers;
 use crate::client_file::ClientFile;
 use crate::descriptors;
+use crate::detached_calls::DetachedCalls;
 use crate::device::{Batch, Device, Job};
 use crate::events::{Events, FollowerId};
 use crate::exit_watcher::ExitWatcher;
 use crate::fd_work::WARNING_INTERVAL;
-use crate::first_fetches::FirstFetches;
 use crate::freezer::{FreezeQueue, FreezerEvent, FreezerThread};
 use crate::housekeeper::{Housekeeper, Housekeeping};
 use crate::io_queue::{IoQueue, IoRequest};
@@ -188,7 +188,7 @@ pub(crate) struct SessionShared {
     pub(crate) end: readers::SessionEnd,
     pub(crate) io_queue: IoQueue,
     pub(crate) slow: SlowClients,
-    pub(crate) first_fetches: FirstFetches,
+    pub(crate) detached_calls: DetachedCalls,
     pub(crate) pool: Arc<BlockingPool>,
     pub(crate) expected: Arc<ExpectedCalls>,
     pub(crate) freezer: FreezeQueue,
@@ -196,7 +196,7 @@ pub(crate) struct SessionShared {
     freezer_told: Mutex<Option<Receiver<FreezerEvent>>>,
     pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
-    /// Of those who meet limits.
+    /// Warnings about clients that meet limits.
     pub(crate) limit_warnings: Warnings,
     pub(crate) supervision: SupervisorLink,
     pub(crate) threads: Arc<ThreadWatch>,
@@ -212,7 +212,7 @@ impl MountedBinderfs {
         Self::place(dir, options, DetachedMount::attach)
     }
 
-    /// The same, in place of what is mounted there. Who has files of that open keeps them, and its
+    /// The same, in place of what is mounted there. Processes that have files of that open keep them, and its
     /// driver serves them until they are closed.
     ///
     /// # Errors
@@ -320,7 +320,7 @@ impl MountedBinderfs {
             end: readers::SessionEnd::default(),
             io_queue: IoQueue::default(),
             slow: SlowClients::default(),
-            first_fetches: FirstFetches::default(),
+            detached_calls: DetachedCalls::default(),
             pool: Arc::default(),
             expected: Arc::default(),
             freezer,
@@ -387,7 +387,7 @@ impl MountedBinderfs {
 }
 
 impl SessionShared {
-    /// Answers one request. Returns the first of what is left then.
+    /// Answers one request. Returns the first of the I/O that it leads to.
     pub(crate) fn answer_request(&self, bytes: &[u8], batch: &mut Batch) -> Option<IoRequest> {
         match Request::parse(bytes) {
             Ok(request) => self.handle_guarded(&request, batch),

@@ -116,7 +116,7 @@ fn device_of_one_thread() -> TestFrontend {
     device
 }
 
-/// What is to happen again when ended threads were looked for.
+/// The event to repeat after the executor has looked for ended threads.
 fn pruned(mut actions: Vec<Action<u32>>) -> Event {
     match actions.pop() {
         Some(Action::Prune { file: 70, event }) if actions.is_empty() => event,

@@ -1,4 +1,4 @@
-//! What clients ask of devices: it goes to the front end of the one that they have open.
+//! Ioctls and polls of devices: they become events of the front end of the device.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl SessionShared {
                 && !self.trace.interrupt(target)
                 && !self.interrupt_log_read(target)
                 && !self.interrupt_wait_in_ring(target)
-                && !self.interrupt_first_fetch(target)
+                && !self.interrupt_detached_call(target)
             {
                 self.refuse(unique, Errno::EAGAIN);
             }

@@ -14,7 +14,7 @@ impl World {
             // The first has returned; the second does so once its descriptor work is done.
             Call::Ended(_) | Call::FdWork => {}
             Call::Asked { device, unique } => {
-                self.devices[device].interrupt(unique);
+                self.interrupt_request(device, unique);
                 self.carry_out_effects();
             }
             Call::Polling { .. } => self.threads[thread].call = Call::Ended(result),

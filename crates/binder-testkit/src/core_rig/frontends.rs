@@ -37,6 +37,8 @@ pub(super) struct Executor {
     pub(super) stops_threads: bool,
     /// The request for which an access is being made that may be cut off.
     pub(super) in_use: Option<u64>,
+    /// The requests of calls that are over but for an access, with their files: no front end has them.
+    pub(super) last_accesses: BTreeMap<u64, usize>,
     /// After how many steps something goes wrong, and what.
     trouble: Option<(usize, Trouble)>,
     /// What the last poll found.
@@ -188,6 +190,7 @@ impl World {
     pub(super) fn assert_all_is_answered(&mut self) {
         let unanswered: Vec<_> = self.executor.requests.keys().collect();
         assert!(unanswered.is_empty(), "not answered: {unanswered:?}");
+        assert!(self.executor.last_accesses.is_empty(), "answered, and forgotten");
         for unique in 0..=self.executor.last_unique {
             let has_it = self.devices.iter_mut().any(|device| device.interrupt(unique));
             assert!(!has_it, "request {unique} was answered, and its call is there still");
@@ -250,6 +253,9 @@ impl World {
             }
             Action::Access { file, access } => {
                 self.executor.assert_is_unanswered(access.request.unique);
+                if access.last_of.is_some() {
+                    self.executor.last_accesses.insert(access.request.unique, file);
+                }
                 if self.holds_windows {
                     let pending = Pending::Access(file, access);
                     self.executor.accesses.push_back((device, pending));

@@ -78,7 +78,7 @@ impl World {
                 true
             }
             Some((device, Pending::Made(access))) => {
-                self.tell(device, Event::Accessed(access));
+                self.end_access(device, access);
                 true
             }
             None => false,
@@ -119,7 +119,7 @@ impl World {
             }
             Some(Trouble::Fault | Trouble::Bug | Trouble::Stall) | None => {}
         }
-        self.tell(device, Event::Accessed(access));
+        self.end_access(device, access);
         self.carry_out_actions();
         self.executor.in_use = None;
     }
@@ -127,8 +127,36 @@ impl World {
     /// The thread behind a request has a signal to handle, unless it was killed meanwhile.
     fn signal(&mut self, device: usize, unique: u64) {
         let is_unanswered = self.executor.requests.contains_key(&unique);
-        let has_call = self.devices[device].interrupt(unique);
+        let has_call = self.interrupt_request(device, unique);
         assert_eq!(has_call, is_unanswered, "request {unique} is unanswered while it has a call");
+    }
+
+    /// Has a signal end the call behind a request, as far as can be. Says whether there is such a call.
+    pub(super) fn interrupt_request(&mut self, device: usize, unique: u64) -> bool {
+        if self.devices[device].interrupt(unique) {
+            return true;
+        }
+        let Some(file) = self.executor.last_accesses.get(&unique) else { return false };
+        if self.hosts[self.files[*file].host.0].is_killed {
+            self.executor.last_accesses.remove(&unique);
+            self.answer(unique, Answer::Interrupted, &[], &[]);
+        }
+        true
+    }
+
+    /// Goes on with a call after an access, or answers it, if it was over but for that.
+    fn end_access(&mut self, device: usize, mut access: Box<AccessRequest>) {
+        if access.last_of.is_some() {
+            let was_awaited = self.executor.last_accesses.remove(&access.request.unique);
+            let ended = was_awaited.and_then(|_| access.take_ended_call());
+            if let Some(call) = ended {
+                return self.answer(call.unique(), Answer::Done, call.data(), call.returns());
+            }
+            if was_awaited.is_none() {
+                return;
+            }
+        }
+        self.tell(device, Event::Accessed(access));
     }
 
     /// Makes an access. Returns how it ends.

@@ -9,6 +9,7 @@ mod fickle_memory;
 mod freezing;
 mod frontend;
 mod limits;
+mod lost_returns;
 mod model;
 mod observation;
 mod priority;
