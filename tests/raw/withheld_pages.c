@@ -17,9 +17,9 @@ enum { THREADS = 24, CALLS = 400 };
 // As much data as the driver reads straight into its receiver's buffer.
 enum { LARGE_PAGES = 4 };
 
-// What lies in pages that never come.
-enum withheld { COMMANDS, DATA, LARGE_DATA, OBJECTS, RETURNS, WAYS };
-static const char *const names[] = { "commands", "data", "large data", "objects", "returns" };
+// What lies in pages that never come. Returns have gone to the page before in the last: the driver expects that they will again.
+enum withheld { COMMANDS, DATA, LARGE_DATA, OBJECTS, RETURNS, FURTHER_RETURNS, WAYS };
+static const char *const names[] = { "commands", "data", "large data", "objects", "returns", "further returns" };
 
 static enum withheld way;
 static int device, stuck;
@@ -46,6 +46,20 @@ static void ignore(int signal)
 	(void)signal;
 }
 
+// Has a call answered to a page that is there, and gives the page up.
+static void read_into(char *page)
+{
+	struct send call = { .command = BC_TRANSACTION };
+	struct binder_write_read request = request_of(&call, sizeof call, page, 4096);
+	struct binder_transaction_data reply;
+	deliver(page, 4096);
+	do {
+		request.read_consumed = 0;
+		CHECK(ioctl(device, BINDER_WRITE_READ, &request) == 0);
+	} while (find(BR_REPLY, (uint8_t *)page, request.read_consumed, &reply) != BR_REPLY);
+	CHECK(madvise(page, 4096, MADV_DONTNEED) == 0);
+}
+
 static void *get_stuck(void *number)
 {
 	char *pages = hole + ((intptr_t)number + 1) * 4096;
@@ -63,8 +77,10 @@ static void *get_stuck(void *number)
 	struct binder_write_read request = request_of(&call, sizeof call, returns, sizeof returns);
 	if (way == COMMANDS)
 		request.write_buffer = (uintptr_t)pages;
-	if (way == RETURNS)
+	if (way == RETURNS || way == FURTHER_RETURNS)
 		request.read_buffer = (uintptr_t)pages;
+	if (way == FURTHER_RETURNS)
+		read_into(pages);
 	if (write(stuck, "", 1) != 1)
 		err(1, "write");
 	int result = ioctl(device, BINDER_WRITE_READ, &request);
