@@ -240,7 +240,7 @@ static __attribute__((used)) void start(word *stack)
 		CHECK(call(__NR_read, ready[0], (word)&byte, 1) == 1);
 		call(__NR_close, ready[0], 0, 0);
 		int client = open_client();
-		for (int round = 0; round < 20; round++)
+		for (int round = 0; round < 5; round++)
 			for (int count = 1; count <= FILES_MAX; count++)
 				CHECK(send(client, count) == count + 1);
 		call(__NR_kill, service, 9, 0);

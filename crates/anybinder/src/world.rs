@@ -270,7 +270,7 @@ impl World {
                     return Ok(change.exit_status());
                 }
                 Change::Exited(_) | Change::Killed(_) if pid == self.driver.pid() => {
-                    let answer = format!("it ended unexpectedly ({change:?})");
+                    let answer = format!("it ended unexpectedly: {change}");
                     return Err(Failure::new("serving binder to the command", answer)
                         .advise("run again with --verbose, and report what it says"));
                 }

@@ -302,7 +302,7 @@ impl WorldMonitor {
         match driver_end {
             None => Ok(()),
             Some(change) => {
-                let answer = format!("it ended unexpectedly ({change:?})");
+                let answer = format!("it ended unexpectedly: {change}");
                 Err(Failure::new("serving binder to the world", answer))
             }
         }
