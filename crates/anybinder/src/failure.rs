@@ -27,8 +27,8 @@ pub(crate) struct Failure {
 /// What helps where namespaces or mounts are refused.
 pub(crate) const NAMESPACES_ADVICE: &str = "\
 user namespaces are turned off or restricted here; check the sysctls user.max_user_namespaces, \
-kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, and in a \
-container its seccomp profile, or run this as root";
+kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, in a container its \
+seccomp profile, and that this is no chroot, which has none; or run it as root";
 
 impl Failure {
     pub(crate) fn new(tried: impl Into<String>, answer: impl Display) -> Self {
