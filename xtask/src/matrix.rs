@@ -154,13 +154,13 @@ fn run_in_guest(suite: &str, options: &MatrixOptions, share: &Path) -> Result<St
     output_of_guest(&mut command)
 }
 
-/// What a guest said.
+/// The results of a guest.
 struct Guest {
     suite: String,
     kernel: String,
     /// By name: `yes`, or how it failed.
     steps: BTreeMap<String, String>,
-    /// What `doctor` found, by name.
+    /// The findings of `doctor`, by name.
     found: BTreeMap<String, bool>,
     /// How many checks there were.
     checks: String,
@@ -205,7 +205,7 @@ impl Guest {
 }
 
 impl Guest {
-    /// What came of some steps, in one word if nothing is to be told.
+    /// The outcome of some steps, in one word if all went well.
     fn cell(&self, steps: &[&str]) -> String {
         let outcome = |step: &str| self.steps.get(step).map_or("not tried", String::as_str);
         let bad = steps.iter().filter(|step| outcome(step) != "yes");

@@ -16,15 +16,15 @@ use crate::log;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{tried}: {answer}")]
 pub(crate) struct Failure {
-    /// What was tried, as a phrase.
+    /// The action that failed, as a phrase.
     pub(crate) tried: String,
-    /// What the system answered.
+    /// The system's answer.
     pub(crate) answer: String,
-    /// What to do next; may be empty.
+    /// Advice for the user; may be empty.
     pub(crate) advice: String,
 }
 
-/// What helps where namespaces or mounts are refused.
+/// Advice where namespaces or mounts are refused.
 pub(crate) const NAMESPACES_ADVICE: &str = "\
 user namespaces are turned off or restricted here; check the sysctls user.max_user_namespaces, \
 kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, in a container its \
@@ -104,7 +104,7 @@ pub(crate) fn end_unexecuted(program: &OsStr, error: &io::Error) -> ! {
     std::process::exit(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
 }
 
-/// What helps where a program could not be executed.
+/// Advice where a program could not be executed.
 fn execution_advice(program: &Path, error: &io::Error) -> String {
     let name = program.display();
     let is_path = program.components().count() > 1 || program.is_absolute();
@@ -134,7 +134,7 @@ const NO_ENTRY: i32 = 2;
 /// ENOEXEC, for which there is no kind of errors.
 const NO_FORMAT: i32 = 8;
 
-/// What helps where a limit was reached.
+/// Advice where a limit was reached.
 pub(crate) fn limit_advice(error: &io::Error) -> Option<&'static str> {
     Some(match ExhaustedLimit::of(error)? {
         ExhaustedLimit::Files => {

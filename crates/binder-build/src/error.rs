@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 use std::fmt;
 use std::io;
@@ -18,9 +18,9 @@ pub enum Error {
          of Android's compiler"
     )]
     NoCompiler {
-        /// What was tried.
+        /// The compiler.
         path: PathBuf,
-        /// What the system said.
+        /// The system's answer.
         source: io::Error,
     },
     /// The compiler has no Rust backend.
@@ -54,7 +54,7 @@ pub enum Error {
     Refused {
         /// How it was run.
         command: String,
-        /// What it said.
+        /// Its messages.
         stderr: String,
     },
     /// There is nothing to compile.
@@ -74,7 +74,7 @@ pub enum Error {
     File {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The system's answer.
         source: io::Error,
     },
     /// A file name that is no text cannot become a module.

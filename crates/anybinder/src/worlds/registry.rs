@@ -35,7 +35,7 @@ pub(crate) struct WorldDir {
     dir: PathBuf,
 }
 
-/// What a world is doing.
+/// The state of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WorldState {
@@ -152,7 +152,7 @@ impl WorldDir {
         Ok(file)
     }
 
-    /// What the world is doing. Must not be asked by its own process.
+    /// The world's state. Its own process must not ask for it.
     pub(crate) fn state(&self) -> WorldState {
         let marked = File::open(self.path(RUNNING)).and_then(|file| file_lock::is_marked(&file));
         if marked.unwrap_or(false) {
@@ -235,7 +235,7 @@ fn is_kept_by(dir: &Path, uid: u32) -> bool {
         .is_ok_and(|found| found.is_dir() && found.uid() == uid && found.mode() & 0o022 == 0)
 }
 
-/// What helps where a directory cannot be made.
+/// Advice where a directory cannot be made.
 const OWN_DIRECTORY: &str = "set XDG_RUNTIME_DIR to a directory that you alone can change";
 
 /// The mode of a directory that is open to its user alone.
