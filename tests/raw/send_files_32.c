@@ -4,19 +4,20 @@
 //       -idirafter /usr/include/$(gcc -print-multiarch) -o send_files_32 send_files_32.c
 //   send_files_32           prints what came through them
 //
-// A child becomes the context manager of /dev/binder and answers calls, each of which brings it the writing end of a pipe, by each
-// of the instructions by which a program may enter the kernel.
+// A child becomes the context manager of /dev/binder and answers calls, each of which brings it the writing end of a pipe. Both
+// processes make their system calls by one way of entering the kernel, and then by the other.
 #include <asm/unistd.h>
 #include <linux/android/binder.h>
 
 typedef long word;
 
-enum { READ = 1, WRITE_FLAG = 1, READ_WRITE = 2, PRIVATE = 2, CLOSE_ON_EXEC = 02000000, CLOEXEC_FLAG = 1, GET_FLAGS = 1, FILES_MAX = 3 };
+enum { READ = 1, READ_WRITE = 2, PRIVATE = 2, CLOSE_ON_EXEC = 02000000, CLOSES_ON_EXEC = 1, GET_FLAGS = 1, FILES_MAX = 3 };
 
 static word (*enter)(word number, word a, word b, word c, word d, word e, word f);
 
 #ifdef __i386__
-// The two ways of x86: the interrupt, and the page that the kernel maps into each program, whose instruction is the processor's fastest.
+// The two ways of x86: the interrupt, and a function that the kernel maps into each program (the vDSO), which enters by the
+// processor's fastest instruction.
 static word vdso_entry;
 
 static word by_interrupt(word number, word a, word b, word c, word d, word e, word f)
@@ -38,7 +39,7 @@ static word by_vdso(word number, word a, word b, word c, word d, word e, word f)
 		     : "memory");
 	return result;
 }
-#define OTHER_WAYS { by_interrupt, by_vdso }
+#define WAYS { by_interrupt, by_vdso }
 #else
 // The two instruction sets of ARM.
 __attribute__((target("arm"))) static word by_arm(word number, word a, word b, word c, word d, word e, word f)
@@ -56,7 +57,7 @@ __attribute__((target("thumb"))) static word by_thumb(word number, word a, word 
 		     : "+r"(r0) : [number] "r"(number), "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5) : "memory");
 	return r0;
 }
-#define OTHER_WAYS { by_arm, by_thumb }
+#define WAYS { by_arm, by_thumb }
 #endif
 
 static word call(word number, word a, word b, word c) { return enter(number, a, b, c, 0, 0, 0); }
@@ -130,7 +131,7 @@ static int file_of(const struct binder_transaction_data *got, int at)
 	const struct binder_fd_object *object = (void *)(unsigned long)got->data.ptr.buffer;
 	CHECK(got->data_size >= (at + 1) * sizeof *object);
 	CHECK(object[at].hdr.type == BINDER_TYPE_FD);
-	CHECK(call(__NR_fcntl64, object[at].fd, GET_FLAGS, 0) == CLOEXEC_FLAG);
+	CHECK(call(__NR_fcntl64, object[at].fd, GET_FLAGS, 0) == CLOSES_ON_EXEC);
 	return object[at].fd;
 }
 
@@ -217,7 +218,7 @@ static int send(int device, int count)
 
 static __attribute__((used)) void start(word *stack)
 {
-	static word (*const ways[])(word, word, word, word, word, word, word) = OTHER_WAYS;
+	static word (*const ways[])(word, word, word, word, word, word, word) = WAYS;
 	enter = ways[0];
 #ifdef __i386__
 	// Behind arguments and environment there are pairs, of which AT_SYSINFO (32) is that page's entry.
@@ -240,7 +241,7 @@ static __attribute__((used)) void start(word *stack)
 		CHECK(call(__NR_read, ready[0], (word)&byte, 1) == 1);
 		call(__NR_close, ready[0], 0, 0);
 		int client = open_client();
-		for (int round = 0; round < 20; round++)
+		for (int round = 0; round < 5; round++)
 			for (int count = 1; count <= FILES_MAX; count++)
 				CHECK(send(client, count) == count + 1);
 		call(__NR_kill, service, 9, 0);

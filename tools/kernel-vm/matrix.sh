@@ -37,6 +37,7 @@ step clients-root sh -c "$clients"
 step clients-user su user -c "$clients"
 step files-root anybinder run -- send_files
 step files-user su user -c 'anybinder run -- send_files'
+[ ! -e /bin/send_files_32 ] || step files-32 anybinder run -- send_files_32
 step mount-root sh -c "$mounted"
 [ -z "$NO_CHECKS" ] || exit 0
 # Clients that are killed at random are given a few milliseconds, in which an emulated one does not come far.

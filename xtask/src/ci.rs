@@ -43,7 +43,7 @@ fn run_stages(stages: &Stages) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// What runs no test program of ours: almost all of it is compilers at work.
+/// The stages without test programs of ours: compilers, mostly.
 fn check(stages: &Stages) -> Result<(), Stopped> {
     stages.run("check", own().arg("check"))?;
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];

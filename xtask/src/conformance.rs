@@ -5,7 +5,7 @@ use conformance::registry::{Check, TOTAL, UNIT_TESTS, reason_for};
 
 use crate::Failure;
 
-/// What covers a number.
+/// The checks that cover a number.
 #[derive(Default)]
 struct Coverage {
     /// On the core and on devices.

@@ -1,6 +1,6 @@
 //! `cargo xtask differential`: random command streams, on our driver and on a real kernel's.
 //!
-//! What the kernel's driver made of a seed is kept as a hash, so that no guest is needed to find out
+//! The kernel's results for a seed are kept as a hash, so that no guest is needed to find out
 //! whether ours does the same; the guest tells what the difference is.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::Failure;
 use crate::oracle::build_for_guest;
 use crate::workspace::{PROGRAMS_VARIABLE, cargo, root, succeed, target_dir, text};
 
-/// What the kernel's driver makes of the first seeds.
+/// The hashes of the kernel's results for the first seeds.
 const RECORD: &str = "tests/differential/kernel-traces.txt";
 
 /// How many seeds are recorded.
@@ -25,7 +25,7 @@ const ACCEPTED: &[(u64, &str, &str)] = &[(
     "a buffer lets go of the reference that it brought, not of what has got its handle since",
 )];
 
-/// What must occur in the seeds of the record, or they compare too little.
+/// Events that must occur in the seeds of the record, or they compare too little.
 const MUST_OCCUR: &[&str] = &[
     // Commands.
     "BC_ACQUIRE",

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What a subcommand fails with: a sentence for people.
+/// The failure of a subcommand: a sentence for people.
 type Failure = Box<dyn std::error::Error>;
 
 /// The tasks of this workspace.

@@ -21,6 +21,9 @@ const END: &str = "<!-- end: cargo xtask matrix -->\n";
 /// Of the programs in C that know nothing of us, those that the guests run.
 const CLIENTS: [&str; 4] = ["hello_binder", "send_files", "null_argument", "rawbinder"];
 
+/// A client of 32 bits, with files in its calls.
+const CLIENT_32: &str = "send_files_32";
+
 /// Columns: a head, and the steps of the guest's script that it tells of.
 const COLUMNS: [(&str, &[&str]); 5] = [
     ("`demo`", &["demo-root", "demo-user"]),
@@ -104,8 +107,28 @@ fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
         compiler.args(["-O2", "-static", "-pthread", "-o"]).arg(programs.join(client));
         succeed(compiler.arg(root().join("tests/raw").join(client).with_extension("c")))?;
     }
+    compile_for_32_bits(architecture, &programs.join(CLIENT_32))?;
     fs::copy(root().join("tools/kernel-vm/matrix.sh"), directory.join("matrix.sh"))?;
     Ok(directory)
+}
+
+/// Compiles the 32-bit client, where there is a compiler for it: it needs no library.
+fn compile_for_32_bits(architecture: Architecture, program: &Path) -> Result<(), Failure> {
+    let (name, width, headers) = match architecture {
+        Architecture::X86_64 => ("gcc", Some("-m32"), "/usr/include/x86_64-linux-gnu"),
+        Architecture::Aarch64 => {
+            ("arm-linux-gnueabihf-gcc", None, "/usr/arm-linux-gnueabihf/include")
+        }
+    };
+    let mut compiler = Command::new(name);
+    if compiler.arg("--version").output().is_err() {
+        println!("32-bit programs are left out: {name} is not installed");
+        return Ok(());
+    }
+    let mut compiler = Command::new(name);
+    compiler.args(width).args(["-O2", "-ffreestanding", "-fno-stack-protector", "-fno-pie"]);
+    compiler.args(["-no-pie", "-nostdlib", "-static", "-idirafter", headers, "-o"]).arg(program);
+    succeed(compiler.arg(root().join("tests/raw").join(CLIENT_32).with_extension("c")))
 }
 
 fn run_in_guest(suite: &str, options: &MatrixOptions, share: &Path) -> Result<String, Failure> {
@@ -131,13 +154,13 @@ fn run_in_guest(suite: &str, options: &MatrixOptions, share: &Path) -> Result<St
     output_of_guest(&mut command)
 }
 
-/// What a guest said.
+/// The results of a guest.
 struct Guest {
     suite: String,
     kernel: String,
     /// By name: `yes`, or how it failed.
     steps: BTreeMap<String, String>,
-    /// What `doctor` found, by name.
+    /// The findings of `doctor`, by name.
     found: BTreeMap<String, bool>,
     /// How many checks there were.
     checks: String,
@@ -182,7 +205,7 @@ impl Guest {
 }
 
 impl Guest {
-    /// What came of some steps, in one word if nothing is to be told.
+    /// The outcome of some steps, in one word if all went well.
     fn cell(&self, steps: &[&str]) -> String {
         let outcome = |step: &str| self.steps.get(step).map_or("not tried", String::as_str);
         let bad = steps.iter().filter(|step| outcome(step) != "yes");

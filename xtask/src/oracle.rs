@@ -72,7 +72,7 @@ fn run_in_guest(share: &Path, filter: &str) -> Result<String, Failure> {
     output_of_guest(command.args(["run", "-S"]).arg(share).arg(script))
 }
 
-/// What the guest said.
+/// The output of the guest.
 struct Results {
     kernel: String,
     /// By name: `ok`, `FAILED` or `ignored`.

@@ -45,11 +45,11 @@ pub(crate) fn cargo_of(toolchain: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.current_dir(root()).args(["run", toolchain, "cargo"]).args(arguments);
     bring_protoc(&mut command);
-    // What the cargo that started this program has said to it.
+    // Variables that the cargo that started this program has set.
     for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
         command.env_remove(variable);
     }
-    // What one compiler has made is of no use to another.
+    // The output of one compiler is of no use to another.
     command.env("CARGO_TARGET_DIR", root().join("target").join(toolchain));
     command
 }

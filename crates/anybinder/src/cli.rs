@@ -181,12 +181,12 @@ pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) world: WorldOptions,
 
-    /// Give the world a name, by which `anybinder world` knows it: others may join it, and it ends with its last
-    /// process instead of its first
+    /// Give the world a name, by which other terminals join it (`anybinder world`). It ends with its last process instead of
+    /// with this command
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<WorldName>,
 
-    /// Return as soon as the command runs. What it prints is in the world's log
+    /// Return as soon as the command runs. Its output goes to the world's log
     #[arg(short, long, requires = "name")]
     pub(crate) detach: bool,
 
@@ -206,13 +206,12 @@ pub(crate) struct WorldOptions {
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub(crate) delivery: DeliveryChoice,
 
-    /// Leave the command's system calls alone: it cannot mount binderfs itself, nor end a thread's
-    /// part by an ioctl without an argument
+    /// Do not supervise system calls. Then the command cannot mount binderfs itself, and ioctls without an argument, such
+    /// as BINDER_THREAD_EXIT, fail
     #[arg(long, hide_short_help = true)]
     pub(crate) no_seccomp: bool,
 
-    /// Have no program exchange calls with the driver by shared memory: no library is preloaded by which those do that
-    /// need not know, and those that know how do not
+    /// Have all calls go through the kernel's FUSE, none by shared memory: preload no library for that
     #[arg(long)]
     pub(crate) no_ring: bool,
 
@@ -229,17 +228,17 @@ pub(crate) struct WorldOptions {
     #[arg(long)]
     pub(crate) proc: bool,
 
-    /// Have /proc believe no name or listing that was told before, not for 100 ms
+    /// Have /proc show each change at once, instead of caching names and listings for 100 ms
     #[arg(long, requires = "proc")]
     pub(crate) fresh: bool,
 
-    /// Have /proc/filesystems list binder, for scripts that look there first. Programs in user namespaces of their own,
-    /// as those of bubblewrap, can mount no /proc then
+    /// Have /proc/filesystems list binder, for scripts that look there first. Then programs in user namespaces of their
+    /// own, as bubblewrap makes them, cannot mount /proc
     #[arg(long, hide_short_help = true, conflicts_with = "proc")]
     pub(crate) list_binder: bool,
 
-    /// Have other users exist in an ordinary user's world: those that /etc/subuid and /etc/subgid grant, as the
-    /// numbers from 0 on that are not the caller's own. Root's worlds have all users
+    /// Have further users in an ordinary user's world: those that /etc/subuid and /etc/subgid grant, numbered from 0 on,
+    /// beside the caller. Root's worlds have all users
     #[arg(long)]
     pub(crate) map_users: bool,
 }
@@ -286,12 +285,12 @@ pub(crate) struct MountArguments {
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// Let the data of calls be traced, too: by each user that of his own, by root that of all
+    /// Let the data of calls be traced, too: each user traces the data of own processes, root all
     #[arg(long, requires = "stats")]
     pub(crate) trace_data: bool,
 
-    /// Make /dev/NAME a symbolic link to each of the devices, for as long as it is mounted; what else
-    /// is there under that name stays. So does root at a directory below /dev, where none of the names is taken
+    /// Make /dev/NAME a symbolic link to each device while it is mounted. Other files of that name stay. This is the default
+    /// for root at a directory below /dev, if none of the names is taken
     #[arg(long)]
     pub(crate) links: bool,
 
@@ -299,8 +298,7 @@ pub(crate) struct MountArguments {
     #[arg(long, conflicts_with = "links")]
     pub(crate) no_links: bool,
 
-    /// Read limits from this file, as of --limit, one in a line, and again on SIGHUP; those of --limit come before
-    /// them
+    /// Read limits from this file, one NAME=NUMBER in a line, and again on SIGHUP. Those of --limit take precedence
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) limits_file: Option<PathBuf>,
 
@@ -311,7 +309,7 @@ pub(crate) struct MountArguments {
     #[arg(long)]
     pub(crate) replace: bool,
 
-    /// Stay in the foreground, and tell a supervisor, as systemd is, when it is mounted
+    /// Stay in the foreground, and notify systemd when it is mounted
     #[arg(long)]
     pub(crate) foreground: bool,
 
@@ -330,7 +328,7 @@ pub(crate) struct MountArguments {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MetricsArguments {
     /// Serve the driver's figures over HTTP at /metrics, for Prometheus: at this port of the loopback interface, or at an
-    /// address. Port 0 is any that is free, and is told on stderr
+    /// address. Port 0 means any free one, which is printed to stderr
     #[arg(long = "metrics", value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address)]
     pub(crate) address: Option<SocketAddr>,
 }
@@ -381,11 +379,11 @@ pub(crate) struct ClientOptions {
     #[arg(long, hide_short_help = true)]
     pub(crate) inherit_priority: bool,
 
-    /// How the threads are scheduled that read what clients ask for
+    /// The scheduling of the threads that read requests
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub(crate) scheduling: SchedulingChoice,
-    /// Have so many threads read requests at most, instead of one for every two processors. All but the first
-    /// read only while requests come faster than they are answered
+    /// The greatest number of threads that read requests, instead of one for every two processors. All but the first read
+    /// only while requests come faster than they are answered
     #[arg(long, value_name = "N")]
     pub(crate) readers: Option<NonZeroUsize>,
 

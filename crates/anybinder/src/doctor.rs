@@ -1,6 +1,6 @@
 //! `anybinder doctor`: what this machine offers, which way will be used, and why not the others.
 //!
-//! What can be tried is tried, each time in a child process whose world is thrown away.
+//! Each feature is tried, where that is possible, in a child process with a world of its own.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -22,13 +22,13 @@ use crate::world::{Privacy, World};
 /// One line of the diagnosis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Finding {
-    /// What was looked for.
+    /// The feature.
     check: &'static str,
     /// Whether it is there.
     found: bool,
-    /// What that means.
+    /// The meaning of that.
     detail: String,
-    /// What to do about it; empty where nothing needs to be done.
+    /// Advice; empty where nothing needs to be done.
     advice: String,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &DoctorOptions) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(machine.way_of_run().is_none())))
 }
 
-/// What was found out.
+/// The findings so far.
 struct Machine {
     fuse: Result<(), Failure>,
     /// Mounting with the privilege that we have.
@@ -245,7 +245,7 @@ impl Finding {
     }
 }
 
-/// What helps against a failure, if it is one.
+/// The advice of a failure, if it is one.
 fn advice_of(tried: &Result<(), Failure>) -> &str {
     tried.as_ref().err().map_or("", |failure| &failure.advice)
 }
@@ -261,7 +261,7 @@ fn as_privilege(failure: Failure) -> Failure {
 /// Makes a world, opens a device in it, asks the driver a question, and throws it away.
 fn try_world(privacy: Privacy, delivery: DeliveryChoice) -> Result<(), Failure> {
     in_child(|| {
-        // What fails is reported as a finding, not as a log line of a driver that ends at once.
+        // A failure is reported as a finding, not as a log line of a driver that ends at once.
         processes::silence(Stream::Error).map_err(failed("opening /dev/null"))?;
         let options = driver_options(&["binder".to_owned()], DEVICE_MODE, delivery);
         let world = World::furnish(privacy.enter()?, &options, None)?;
@@ -353,7 +353,7 @@ fn in_child(act: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         .unwrap_or_else(|| Failure::new("trying it in a process", format!("it ended: {end:?}"))))
 }
 
-/// What a child tells that had no failure.
+/// The message of a child without a failure.
 const DONE: &[u8] = b"done";
 
 fn has_kernel_binder() -> bool {

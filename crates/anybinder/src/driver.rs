@@ -91,7 +91,7 @@ pub(crate) fn in_background<S>(
     }))
 }
 
-/// What the driver's process writes to the pipe when the file system is mounted.
+/// The message by which the driver's process says that the file system is mounted.
 const MOUNTED: &[u8] = b"mounted";
 
 /// The failure to open /dev/fuse, with what helps against it.
@@ -110,7 +110,7 @@ pub(crate) fn without_fuse(error: &io::Error) -> Failure {
     Failure::new("opening /dev/fuse", error).advise(advice)
 }
 
-/// What helps where no thread may be real-time.
+/// Advice where no thread may be real-time.
 pub(crate) const REALTIME_ADVICE: &str = "\
 run it as root, or allow it by `ulimit -r 1` (LimitRTPRIO=1 in systemd); where the processor time of \
 real-time threads is shared out to cgroups, give this one a part of cpu.rt_runtime_us";
@@ -170,7 +170,7 @@ pub(crate) fn serve(session: MountedBinderfs) -> Result<(), Failure> {
     })
 }
 
-/// What the process of a driver is called.
+/// The name of a driver's process.
 pub(crate) const DRIVER_NAME: &CStr = c"binder-driver";
 
 /// Asks the mounted file system for something that only the driver knows.

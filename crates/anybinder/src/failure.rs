@@ -1,6 +1,7 @@
 //! A failure as its reader needs it: what was tried, what the system answered, what to do next.
 
 use std::any::Any;
+use std::env;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io;
@@ -15,19 +16,19 @@ use crate::log;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{tried}: {answer}")]
 pub(crate) struct Failure {
-    /// What was tried, as a phrase.
+    /// The action that failed, as a phrase.
     pub(crate) tried: String,
-    /// What the system answered.
+    /// The system's answer.
     pub(crate) answer: String,
-    /// What to do next; may be empty.
+    /// Advice for the user; may be empty.
     pub(crate) advice: String,
 }
 
-/// What helps where namespaces or mounts are refused.
+/// Advice where namespaces or mounts are refused.
 pub(crate) const NAMESPACES_ADVICE: &str = "\
 user namespaces are turned off or restricted here; check the sysctls user.max_user_namespaces, \
-kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, and in a \
-container its seccomp profile, or run this as root";
+kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, in a container its \
+seccomp profile, and that this is no chroot, which has none; or run it as root";
 
 impl Failure {
     pub(crate) fn new(tried: impl Into<String>, answer: impl Display) -> Self {
@@ -77,6 +78,23 @@ pub(crate) fn failed<E: Display + 'static>(tried: &str) -> impl FnOnce(E) -> Fai
     }
 }
 
+/// Looks for a program where execvp(3) would.
+///
+/// # Errors
+///
+/// `NotFound` if there is none.
+pub(crate) fn find_program(program: &OsStr) -> io::Result<()> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Path::new(program).metadata().map(drop);
+    }
+    // Without the variable the C library has directories of its own.
+    let Some(directories) = env::var_os("PATH") else { return Ok(()) };
+    if env::split_paths(&directories).any(|directory| directory.join(program).is_file()) {
+        return Ok(());
+    }
+    Err(io::Error::from_raw_os_error(NO_ENTRY))
+}
+
 /// Ends this process, which was to become a command, as env(1) and the shells end: with status 127 if there is no such
 /// program, and 126 if it cannot be executed.
 pub(crate) fn end_unexecuted(program: &OsStr, error: &io::Error) -> ! {
@@ -86,7 +104,7 @@ pub(crate) fn end_unexecuted(program: &OsStr, error: &io::Error) -> ! {
     std::process::exit(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
 }
 
-/// What helps where a program could not be executed.
+/// Advice where a program could not be executed.
 fn execution_advice(program: &Path, error: &io::Error) -> String {
     let name = program.display();
     let is_path = program.components().count() > 1 || program.is_absolute();
@@ -111,10 +129,12 @@ fn execution_advice(program: &Path, error: &io::Error) -> String {
     }
 }
 
+/// ENOENT.
+const NO_ENTRY: i32 = 2;
 /// ENOEXEC, for which there is no kind of errors.
 const NO_FORMAT: i32 = 8;
 
-/// What helps where a limit was reached.
+/// Advice where a limit was reached.
 pub(crate) fn limit_advice(error: &io::Error) -> Option<&'static str> {
     Some(match ExhaustedLimit::of(error)? {
         ExhaustedLimit::Files => {
@@ -163,6 +183,17 @@ mod tests {
         assert_eq!(advice("/tmp", eacces), "name a program in it");
         assert_eq!(advice("./script", eacces), "chmod +x ./script");
         assert!(advice("./script", NO_FORMAT).contains("#!"));
+    }
+
+    #[test]
+    fn programs_are_found_as_they_are_executed() {
+        for found in ["sh", "/bin/sh"] {
+            assert!(find_program(OsStr::new(found)).is_ok(), "{found}");
+        }
+        for missing in ["is-nowhere", "./is-nowhere", "/bin/is-nowhere"] {
+            let error = find_program(OsStr::new(missing)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{missing}");
+        }
     }
 
     #[test]

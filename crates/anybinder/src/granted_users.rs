@@ -55,10 +55,10 @@ pub(crate) fn enter(uid: u32, gid: u32) -> Result<PrivateNamespaces, Failure> {
     })
 }
 
-/// What the child says when all are mapped.
+/// The child's answer when all are mapped.
 const DONE: &[u8] = b"done";
 
-/// What it says otherwise.
+/// Its answer otherwise.
 #[derive(Debug, thiserror::Error)]
 #[error("the users were not mapped")]
 struct Unmapped(Vec<u8>);
@@ -116,7 +116,7 @@ fn ranges(own: u32, granted: &[(u32, u32)]) -> Vec<Range> {
     ranges
 }
 
-/// What a file grants a user: from which number on, and how many.
+/// The range of numbers that a file grants a user: the first, and how many.
 fn granted(file: &str, uid: u32, name: Option<&str>) -> Result<Vec<(u32, u32)>, Failure> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let found = grants(&text, uid, name);

@@ -1,4 +1,4 @@
-//! What the program tells on stderr, which may fail and may wait, and must hold no thread up.
+//! Messages on stderr. Writing there may fail and may block, and must not hold up a thread that serves.
 //!
 //! A process that serves requests hands each line to a queue, and one thread alone writes. The
 //! reader of stderr may have gone, or have stopped reading, or keep it on a disk that is full: then

@@ -42,7 +42,7 @@ const CONTAINERS_DIR: &str = "/run/anybinder/containers";
 /// The binderfs in the place of a container: no device is called so.
 const BINDERFS: &str = "binderfs";
 
-/// What the container sees at /proc/filesystems, in its place: no device is called so, either.
+/// The file that the container sees at /proc/filesystems, in the container's place: no device has this name, either.
 const LIST: &str = "proc-filesystems";
 
 /// The hook that runtimes call in a container's mounts, before these are all that the container sees.
@@ -164,7 +164,7 @@ fn become_orphan() -> Result<(), Failure> {
     }
 }
 
-/// What a container has on the host: a directory with its binderfs, and beside it each device, bound there.
+/// A container's files on the host: a directory with its binderfs, and beside it each device, bound there.
 ///
 /// The runtime binds these into the container, and not those of the binderfs: what it had looked up there itself would be
 /// its own first process's, which executes the container's program, and no other could open it (decision 7).

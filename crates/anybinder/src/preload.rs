@@ -16,7 +16,7 @@ use binder_os::private_dev::{self, RING_LIBRARY};
 
 use crate::failure::{Failure, failed};
 
-/// What build.rs has made.
+/// The library that build.rs has made.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanybinder_ring.so"));
 
 /// The dynamic linker's variable. Names in it have colons or spaces between them.
@@ -29,7 +29,7 @@ const NO_RING: &str = "ANYBINDER_NO_RING";
 /// library was loaded before.
 const SANITIZER: (&str, &str) = ("ASAN_OPTIONS", "verify_asan_link_order=0");
 
-/// What the command of a world and its children find in their environment.
+/// Variables for the command of a world and its children.
 #[derive(Debug, Clone)]
 pub(crate) struct RingEnvironment {
     /// Whether no program is to use a ring, not even one that knows how.

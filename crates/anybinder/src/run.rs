@@ -46,7 +46,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
 }
 
 impl WorldOptions {
-    /// What its driver is to be.
+    /// The options of its driver.
     pub(crate) fn driver_options(&self) -> binder_fuse::Options {
         let options = cli::driver_options(&self.devices.names, DEVICE_MODE, self.delivery);
         // All processes of a private world belong to the user who made it, so nothing is hidden.

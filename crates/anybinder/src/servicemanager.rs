@@ -96,7 +96,7 @@ pub(crate) fn start_beside(
         }
     }
     let status = command.status().map_err(failed("starting the service manager"))?;
-    // What went wrong it has told itself.
+    // It has reported the failure itself.
     if status.success() {
         Ok(())
     } else {

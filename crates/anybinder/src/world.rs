@@ -88,7 +88,7 @@ pub(crate) enum SupervisionChoice {
     None,
 }
 
-/// What the driver is told when everything else has ended.
+/// The message to the driver when all other processes have ended.
 const DONE: &[u8] = b"!";
 
 /// In this variable the processes inside find the number of their driver's process.
@@ -232,7 +232,7 @@ impl World {
         self.driver
     }
 
-    /// What comes to this process instead of interrupting it.
+    /// The signals that this process reads instead of being interrupted.
     pub(crate) fn signals(&self) -> &SignalStream {
         &self.signals
     }
@@ -270,7 +270,7 @@ impl World {
                     return Ok(change.exit_status());
                 }
                 Change::Exited(_) | Change::Killed(_) if pid == self.driver.pid() => {
-                    let answer = format!("it ended unexpectedly ({change:?})");
+                    let answer = format!("it ended unexpectedly: {change}");
                     return Err(Failure::new("serving binder to the command", answer)
                         .advise("run again with --verbose, and report what it says"));
                 }
@@ -292,7 +292,7 @@ impl World {
         drop(lifeline);
         // The driver has been waited for if it is what failed, and then this changes nothing.
         let _ = self.driver.wait();
-        // What the driver has started.
+        // A process that the driver has started.
         if processes::end_children(None).is_err() {
             end_all(self.namespaces, std::process::id());
         }

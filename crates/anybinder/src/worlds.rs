@@ -33,7 +33,7 @@ use crate::cli::{
     Command, CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions,
     RunOptions, StopOptions, WorldCommand,
 };
-use crate::failure::{Failure, failed};
+use crate::failure::{self, Failure, failed};
 use crate::inspect::table::RecordTable;
 
 /// How long the process of a world may take to end after all others in it.
@@ -72,6 +72,13 @@ pub(crate) fn run_named(name: &WorldName, options: &RunOptions) -> Result<ExitCo
         .advise(
             "`anybinder world create NAME --manager`, then `anybinder world exec NAME -- CMD`",
         ));
+    }
+    if options.detach
+        && let Some(program) = options.command.first()
+        && let Err(error) = failure::find_program(program)
+    {
+        // Its caller would look for this in the log of a world that has ended.
+        failure::end_unexecuted(program, &error);
     }
     let (world, _hold) = create::create(name, &options.world, Keep::WhileUsed)?;
     let attachment = if options.detach { Attachment::Detached } else { Attachment::Attached };

@@ -36,7 +36,7 @@ pub struct MethodCode {
 pub struct MethodListing {
     /// The sources, as spans name them.
     pub files: Vec<SourceFile>,
-    /// What the parser has to say about them.
+    /// The parser's errors.
     pub diagnostics: Vec<Diagnostic>,
     /// The methods, in the order of the sources.
     pub methods: Vec<MethodCode>,

@@ -15,14 +15,14 @@ use crate::rust;
 use crate::source::{SourceFile, Span};
 use crate::syntax::{DefinitionKind, Document, QualifiedName};
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct Compilation {
     /// All files that were read, as spans name them: those that were given, and those that they import.
     pub files: Vec<SourceFile>,
     /// Errors and warnings about them.
     pub diagnostics: Vec<Diagnostic>,
-    /// What was generated; nothing if there are errors.
+    /// The generated files; none if there are errors.
     pub generated: Vec<GeneratedFile>,
 }
 
@@ -31,7 +31,7 @@ pub struct Compilation {
 pub struct GeneratedFile {
     /// Its path below the directory of all of them: its package and its type, `a/b/C.rs`.
     pub path: String,
-    /// What it holds.
+    /// Its text.
     pub text: String,
 }
 
@@ -52,7 +52,7 @@ pub fn compile(
     let given = inputs.len();
     let Loaded { files, documents } = load::load(inputs, loader, &mut diagnostics);
     let mut generated = Vec::new();
-    // What a parser has not understood would be missed everywhere.
+    // Declarations that could not be parsed would be unknown wherever they are used.
     if !diagnostics.has_errors() {
         generated = checked(&files, &documents, given, options, &mut diagnostics);
     }

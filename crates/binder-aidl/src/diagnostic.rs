@@ -1,4 +1,4 @@
-//! What the compiler has to say about sources.
+//! Errors and warnings about sources.
 
 use alloc::format;
 use alloc::string::String;
@@ -35,7 +35,7 @@ pub struct Diagnostic {
     pub primary: Label,
     /// Other places that have to do with it.
     pub others: Vec<Label>,
-    /// What helps.
+    /// Advice.
     pub help: Option<String>,
 }
 

@@ -20,12 +20,12 @@ use crate::syntax::{
 
 /// How deep expressions and the constants that they name may be nested in all: less than a thread's stack holds.
 const MAX_DEPTH: usize = 600;
-/// What the name of a constant counts in that.
+/// The depth that the name of a constant counts for.
 const NAME_DEPTH: usize = 4;
 /// The longest text that may be put together.
 const MAX_TEXT_BYTES: usize = 1 << 16;
 
-/// What an expression comes to, before it is known what it is for.
+/// The value of an expression, before its use is known.
 #[derive(Debug, Clone)]
 pub(crate) enum Evaluated {
     Boolean(bool),
@@ -57,7 +57,7 @@ enum Place {
 #[derive(Debug)]
 pub(crate) struct Evaluator<'t, 's> {
     table: &'t TypeTable<'s>,
-    /// What constants come to; nothing while that is computed, and if it cannot be.
+    /// The values of constants; none while one is computed, and if it cannot be.
     done: BTreeMap<(DefinitionKey, Place), Option<Evaluated>>,
     under_way: Vec<(DefinitionKey, Place)>,
     depth: usize,
@@ -304,7 +304,7 @@ impl<'t, 's> Evaluator<'t, 's> {
 }
 
 impl Evaluated {
-    /// What it is, for messages.
+    /// Its kind, for messages.
     pub(crate) fn words(&self) -> &'static str {
         match self {
             Self::Boolean(_) => "a boolean",

@@ -25,7 +25,7 @@ const OF_DEFINITIONS: [&str; 5] =
     ["Backing", "Descriptor", "FixedSize", "RustDerive", "VintfStability"];
 /// Annotations of a use of a type that say nothing of its declaration.
 const OF_USES: [&str; 2] = ["nullable", "utf8InCpp"];
-/// What `@RustDerive` can name, in the order in which it is derived.
+/// The traits that `@RustDerive` can name, in the order in which they are derived.
 const DERIVES: [&str; 7] = ["Clone", "Copy", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
 
 /// The complaint of a type that may not change, where such types are not asked for.

@@ -1,4 +1,4 @@
-//! What files mean: names found, values computed, rules kept. The generator asks nothing more.
+//! The meaning of files: names are resolved, values computed, rules checked. The generator needs nothing else.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -25,7 +25,7 @@ pub(crate) struct Item {
     pub(crate) nested: Vec<Self>,
 }
 
-/// What it is.
+/// Its kind.
 #[derive(Debug, Clone)]
 pub(crate) enum ItemKind {
     Interface { is_sensitive: bool, methods: Vec<InterfaceMethod> },
@@ -102,7 +102,7 @@ impl Type {
     }
 }
 
-/// What a type is.
+/// The kinds of types.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TypeKind {
     Void,
@@ -161,7 +161,7 @@ impl TypeKind {
         matches!(self, Self::Binder | Self::File | Self::Interface(_))
     }
 
-    /// What an array holds in the end, through all its dimensions; itself if it is none.
+    /// The type of an array's elements, through all its dimensions; the type itself if it is no array.
     pub(crate) fn innermost(&self) -> &Self {
         match self {
             Self::Vector(element) | Self::List(element) | Self::Fixed(element, _) => {

@@ -92,7 +92,7 @@ impl Number {
         Self { value: !value, width }
     }
 
-    /// What an operator makes of two numbers. Those that compare make 0 or 1.
+    /// The result of an operator on two numbers. Comparisons result in 0 or 1.
     pub(crate) fn apply(self, operator: BinaryOperator, other: Self) -> Result<Self, NoNumber> {
         let (left, right) = (self.promoted(), other.promoted());
         let width = left.width.max(right.width);

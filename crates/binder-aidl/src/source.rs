@@ -8,7 +8,7 @@ use core::ops::Range;
 pub struct SourceFile {
     /// Its path, as messages name it. It ends in the package and the name of the type that it declares.
     pub path: String,
-    /// What it holds.
+    /// Its text.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! The syntax tree: what a file says, before anybody asks what it means.
+//! The syntax tree: what a file says, before names are resolved.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -36,9 +36,9 @@ impl QualifiedName {
 pub(crate) struct Document {
     /// Its package.
     pub(crate) package: Option<QualifiedName>,
-    /// What it imports.
+    /// Its imports.
     pub(crate) imports: Vec<QualifiedName>,
-    /// What it declares.
+    /// Its declarations.
     pub(crate) definitions: Vec<Definition>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Document {
 pub(crate) struct Annotation {
     /// The word without the `@`.
     pub(crate) name: String,
-    /// What stands in parentheses behind it. A value alone is that of `value`.
+    /// Its parameters. A value without a name is that of `value`.
     pub(crate) parameters: Vec<(Identifier, Expression)>,
     /// Where it is.
     pub(crate) span: Span,
@@ -60,11 +60,11 @@ pub(crate) struct Definition {
     pub(crate) name: Identifier,
     /// Its annotations.
     pub(crate) annotations: Vec<Annotation>,
-    /// What its comment says behind `@deprecated`.
+    /// The text behind `@deprecated` in its comment.
     pub(crate) deprecated: Option<String>,
     /// The parameters of a generic parcelable.
     pub(crate) type_parameters: Vec<Identifier>,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: DefinitionKind,
     /// Its constants.
     pub(crate) constants: Vec<ConstantSyntax>,
@@ -72,7 +72,7 @@ pub(crate) struct Definition {
     pub(crate) nested: Vec<Self>,
 }
 
-/// What a type is.
+/// The kinds of types.
 #[derive(Debug, Clone)]
 pub(crate) enum DefinitionKind {
     /// `interface`.
@@ -102,7 +102,7 @@ pub(crate) struct TypeName {
     pub(crate) annotations: Vec<Annotation>,
     /// Its name.
     pub(crate) name: QualifiedName,
-    /// What stands between `<` and `>`.
+    /// The types between `<` and `>`.
     pub(crate) arguments: Vec<Self>,
     /// The pairs of brackets behind it, from the left.
     pub(crate) dimensions: Vec<Dimension>,
@@ -128,7 +128,7 @@ pub(crate) struct FieldSyntax {
     pub(crate) name: Identifier,
     /// Its default value.
     pub(crate) default: Option<Expression>,
-    /// What its comment says behind `@deprecated`.
+    /// The text behind `@deprecated` in its comment.
     pub(crate) deprecated: Option<String>,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct ConstantSyntax {
     pub(crate) name: Identifier,
     /// Its value.
     pub(crate) value: Expression,
-    /// What its comment says behind `@deprecated`.
+    /// The text behind `@deprecated` in its comment.
     pub(crate) deprecated: Option<String>,
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct EnumeratorSyntax {
     pub(crate) name: Identifier,
     /// Its value; one more than that before it if nothing is said.
     pub(crate) value: Option<Expression>,
-    /// What its comment says behind `@deprecated`.
+    /// The text behind `@deprecated` in its comment.
     pub(crate) deprecated: Option<String>,
 }
 
@@ -161,15 +161,15 @@ pub(crate) struct EnumeratorSyntax {
 pub(crate) struct MethodSyntax {
     /// Whether `oneway` stands before it.
     pub(crate) is_oneway: bool,
-    /// What it returns.
+    /// Its return type.
     pub(crate) return_type: TypeName,
     /// Its name.
     pub(crate) name: Identifier,
-    /// What it takes.
+    /// Its parameters.
     pub(crate) parameters: Vec<ParameterSyntax>,
     /// The number behind its `=`, as it is written.
     pub(crate) code: Option<Identifier>,
-    /// What its comment says behind `@deprecated`.
+    /// The text behind `@deprecated` in its comment.
     pub(crate) deprecated: Option<String>,
 }
 
@@ -198,7 +198,7 @@ pub(crate) struct ParameterSyntax {
 /// An expression of a constant's value.
 #[derive(Debug, Clone)]
 pub(crate) struct Expression {
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: ExpressionKind,
     /// Where it is.
     pub(crate) span: Span,

@@ -2,7 +2,7 @@
 
 use crate::source::Span;
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A name or a keyword.
@@ -27,7 +27,7 @@ pub(crate) enum TokenKind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token<'s> {
     pub(crate) kind: TokenKind,
-    /// What stands there.
+    /// Its characters.
     pub(crate) text: &'s str,
     pub(crate) span: Span,
     /// The documenting comment before it: `/** .. */`.

@@ -72,11 +72,11 @@ pub struct WireKey(usize);
 pub struct WireDefinition {
     /// Its name without its package.
     pub name: String,
-    /// What its values look like.
+    /// The layout of its values.
     pub body: WireBody,
 }
 
-/// What values of a type look like.
+/// The layout of a type's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WireBody {
     /// Fields behind their length.
@@ -101,14 +101,14 @@ pub struct WireField {
     pub of: WireType,
 }
 
-/// What a method sends and returns.
+/// The data that a method sends and returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireMethod {
     /// Its name.
     pub name: String,
-    /// What stands behind the token of a call.
+    /// The fields behind the token of a call.
     pub request: Vec<WireField>,
-    /// What stands behind the status of a reply, first that which is returned, if there is something: its field has no
+    /// The fields behind the status of a reply, first the result, if there is one: its field has no
     /// name. `None` for a one-way.
     pub reply: Option<Vec<WireField>>,
 }
@@ -282,7 +282,7 @@ impl<'s> Cataloging<'_, 's, '_> {
         WireField { name: parameter.name.text.clone(), of: self.of(&parameter.type_name, scope) }
     }
 
-    /// What a caller writes for a parameter: of an array to be filled its length, of what else is to be filled nothing.
+    /// The field that a caller writes for a parameter: of an `out` array its length, of other `out` parameters nothing.
     fn in_request(&mut self, parameter: &'s ParameterSyntax, scope: Scope) -> Option<WireField> {
         let field = self.parameter(parameter, scope);
         let is_list = !parameter.type_name.arguments.is_empty();
@@ -323,7 +323,7 @@ impl<'s> Cataloging<'_, 's, '_> {
             TypeKind::Binder | TypeKind::Interface(_) => WireType::Object,
             TypeKind::File => WireType::File,
             TypeKind::Holder => WireType::Holder,
-            // What a type parameter stands for is in no field.
+            // No field has the type of a type parameter.
             TypeKind::Parcelable(path, _) | TypeKind::Enumeration(path) => {
                 let place = self.places.get(&path).copied();
                 place.map_or_else(|| WireType::Unknown(name.to_string()), WireType::Defined)

@@ -7,7 +7,7 @@ use binder_aidl::{Compilation, ImportLoader, SourceFile};
 
 use crate::{Error, Unit};
 
-/// What AIDL files may import of Android's: types of the library's, by their names there.
+/// Types of Android's that AIDL files may import, and the library's types for them.
 const PLATFORM: [(&str, &str); 1] = [(
     "android/os/PersistableBundle.aidl",
     include_str!("../platform/android/os/PersistableBundle.aidl"),

@@ -1,4 +1,4 @@
-//! What the compiler of this crate makes of a unit, before it is written.
+//! The output of this crate's compiler for a unit, before it is written.
 
 use std::fs;
 use std::path::Path;

@@ -6,12 +6,12 @@ use std::process::Command;
 
 use crate::{Error, Unit};
 
-/// What AIDL files may import of Android's: types of the library's, by their names there.
+/// Types of Android's that AIDL files may import, and the library's types for them.
 const PLATFORM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/platform");
 /// The one there is. The compiler refuses to find it twice.
 const BUNDLE: &str = "android/os/PersistableBundle.aidl";
 
-/// What compiles: this crate itself, or a program that understands the options of Android's `aidl`.
+/// The compiler: this crate itself, or a program that understands the options of Android's `aidl`.
 #[derive(Debug, Clone)]
 pub struct Compiler {
     /// The program, if it is one.

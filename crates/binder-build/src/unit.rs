@@ -13,7 +13,7 @@ pub struct Unit {
     pub(crate) includes: Vec<PathBuf>,
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) options: AidlOptions,
-    /// What else is asked of a program.
+    /// Further options for the compiler, if it is a program.
     pub(crate) flags: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl Unit {
         own.chain(self.flags.iter().cloned()).collect()
     }
 
-    /// What a change of means generating again.
+    /// The files whose change means generating again.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
         self.includes.iter().chain(&self.sources)
     }

@@ -8,7 +8,7 @@ use crate::workspace::{files, root, text};
 /// The page with the rules that are enforced here.
 const PAGE: &str = "docs/architecture.md";
 
-/// What a crate is allowed.
+/// The rules of a crate.
 struct Rule {
     name: &'static str,
     /// Ours that it may use, outside tests.
@@ -16,7 +16,7 @@ struct Rule {
     purity: Purity,
 }
 
-/// What `lib.rs` must promise.
+/// The attributes that `lib.rs` must have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purity {
     /// `no_std` and no `unsafe` at all.
@@ -147,7 +147,7 @@ fn untrue_rows() -> Result<Vec<String>, Failure> {
     Ok(RULES.iter().filter(untrue).map(complain).collect())
 }
 
-/// What the page says that a crate may use, sorted; nothing if it has no row of the crate.
+/// The crates that the page lets a crate use, sorted; nothing if it has no row of the crate.
 fn row<'p>(page: &'p str, name: &str) -> Option<Vec<&'p str>> {
     let head = format!("| `{name}` |");
     let line = page.lines().find(|line| line.starts_with(&head))?;

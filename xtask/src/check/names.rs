@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::Failure;
 use crate::workspace::{files, text};
 
-/// What defines a type.
+/// The keywords that define a type.
 const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "union", "type"];
 
 /// Places whose names are their own: helpers of tests, and programs that are not ours to name.

@@ -29,7 +29,7 @@ pub(super) struct Stages {
 struct Stage {
     name: String,
     took: Duration,
-    /// What was left out: the lines that say so.
+    /// The lines that tell of tests that were left out.
     skipped: Vec<String>,
     failure: Option<String>,
 }

@@ -7,7 +7,7 @@ use crate::Failure;
 /// One of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum Architecture {
-    /// What PCs have
+    /// The processor of PCs
     #[value(name = "x86-64", alias = "x86_64")]
     X86_64,
     /// 64-bit ARM

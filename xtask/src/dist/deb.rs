@@ -10,7 +10,7 @@ use super::epoch;
 use crate::Failure;
 use crate::workspace::{succeed, text};
 
-/// What dpkg runs, by the names that it knows them by.
+/// The scripts that dpkg runs, by their names in a package.
 const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 
 /// Packs what has been laid out at `installed`.

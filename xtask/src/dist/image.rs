@@ -13,7 +13,7 @@ use super::epoch;
 use crate::Failure;
 use crate::workspace::{succeed, text};
 
-/// What a container of it runs, if nothing else is said.
+/// The default command of its containers.
 const RECIPE: &str = "contrib/oci/config.json";
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";

@@ -8,11 +8,11 @@ use super::architecture::Architecture;
 use crate::Failure;
 use crate::workspace::{cargo, succeed, target_dir};
 
-/// What all use.
+/// The main program.
 pub(crate) const PROGRAM: &str = "anybinder";
-/// What lies beside it, for names of many machines.
+/// The program beside it, for names of many machines.
 pub(crate) const CLUSTER_PROGRAM: &str = "anybinder-cluster";
-/// What people download is no larger, each of them.
+/// The greatest size of each.
 const MAX_BYTES: u64 = 8_000_000;
 
 /// Builds one of them for a processor, and returns where it is.

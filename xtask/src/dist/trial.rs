@@ -47,7 +47,7 @@ pub(super) fn start_alone(program: &Path, starter: &[String]) -> Result<(), Fail
 
 /// Installs a package into a Debian, uses what it has installed, and removes it again.
 ///
-/// What the Debian gets is kept at `place` while that lasts: `debian` itself stays as it is.
+/// The changes are kept at `place` meanwhile: `debian` itself stays as it is.
 pub(super) fn install(package: &Path, debian: &Path, place: &Path) -> Result<(), Failure> {
     fs::create_dir_all(place)?;
     let script = r#"
@@ -94,7 +94,7 @@ pub(super) fn start_image(archive: &Path, place: &Path) -> Result<(), Failure> {
     for set in ["bounding", "effective", "permitted"] {
         spec["process"]["capabilities"][set] = json!(["CAP_SYS_ADMIN"]);
     }
-    // What `--device /dev/fuse` gives.
+    // As by `--device /dev/fuse`.
     let fuse =
         json!({ "path": "/dev/fuse", "type": "c", "major": 10, "minor": 229, "fileMode": 0o666 });
     spec["linux"]["devices"] = json!([fuse]);

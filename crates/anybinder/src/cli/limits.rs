@@ -1,4 +1,4 @@
-//! What open files and users may make the driver keep, as a command line says it.
+//! Limits for open files and users, as a command line gives them.
 
 use binder_fuse::{Limits, Resource, default_limits};
 
@@ -17,7 +17,7 @@ enum Place {
     AllBytes,
 }
 
-/// What the names of limits begin with that are for all files of a user.
+/// The prefix of limits that are for all files of a user.
 const USER: &str = "user-";
 /// The limit of the bytes of all users.
 const ALL_BYTES: &str = "all-bytes";

@@ -14,8 +14,8 @@ const DEVICE: &str = "/dev/binder";
 /// Whether there is a service manager in a world or at a mount, and how it is to be.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ManagerArguments {
-    /// Have a service manager at the first of the devices, by which programs find each other; without, one of them
-    /// may be it
+    /// Start a service manager at the first of the devices, by which programs find each other's services. Without it a
+    /// program may become the manager
     #[arg(long)]
     pub(crate) manager: bool,
 
@@ -23,12 +23,12 @@ pub(crate) struct ManagerArguments {
     #[arg(long, requires = "manager", conflicts_with = "manager_policy", hide_short_help = true)]
     pub(crate) manager_allow_all: bool,
 
-    /// Who may do what, by a file as of `anybinder servicemanager --policy`
+    /// Read access rules from a file, as `anybinder servicemanager --policy` does
     #[arg(long, requires = "manager", value_name = "FILE", value_hint = ValueHint::FilePath,
           hide_short_help = true)]
     pub(crate) manager_policy: Option<PathBuf>,
 
-    /// Which services there are said to be, by a file as of `anybinder servicemanager --declared`
+    /// Read declared services from a file, as `anybinder servicemanager --declared` does
     #[arg(long, requires = "manager", value_name = "FILE", value_hint = ValueHint::FilePath,
           hide_short_help = true)]
     pub(crate) manager_declared: Option<PathBuf>,
@@ -38,7 +38,7 @@ pub(crate) struct ManagerArguments {
           hide_short_help = true)]
     pub(crate) manager_metrics: Option<SocketAddr>,
 
-    /// Which release of Android its callers are of, as of `anybinder servicemanager --dialect`
+    /// The Android release of its callers, as for `anybinder servicemanager --dialect`
     #[arg(
         long,
         requires = "manager",
@@ -51,8 +51,8 @@ pub(crate) struct ManagerArguments {
 
 /// Be the service manager of a device, by which programs find each other's services.
 ///
-/// It is Android's, with the interface of Android 11 to 16 and the older one before. What a policy does not say
-/// otherwise, its own user and root may do everything, and others nothing.
+/// It has the interfaces of Android's, of releases 11 to 16 and before. Unless a policy says otherwise, its own user and root
+/// may do everything, and others nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -79,21 +79,21 @@ pub(crate) struct ServicemanagerOptions {
     #[arg(long, conflicts_with = "policy")]
     pub(crate) allow_all: bool,
 
-    /// Who may do what
+    /// Read access rules from a file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
 
-    /// Which services there are said to be, running or not
+    /// Read the names of declared services, running or not, from a file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) declared: Option<PathBuf>,
 
-    /// Which release of Android all its callers are of, 11 to 16; or auto: as each shows, and the newest where it
-    /// does not show. Those before 11 show it always
+    /// The Android release of its callers, 11 to 16; or auto: by each call, and the newest where a call does not show it.
+    /// Releases before 11 are always recognised
     #[arg(long, value_name = "RELEASE", default_value_t)]
     pub(crate) dialect: DialectChoice,
 
     /// Serve figures over HTTP at /metrics, for Prometheus: at this port of the loopback interface, or at an address. Port
-    /// 0 is any that is free, and is told on stderr
+    /// 0 means any free one, which is printed to stderr
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address)]
     pub(crate) metrics: Option<SocketAddr>,
 
@@ -283,7 +283,7 @@ pub(crate) struct ServiceCallOptions {
     #[arg(value_name = "CODE")]
     pub(crate) code: u32,
 
-    /// What to send, each with its type before it
+    /// The arguments to send, each with its type before it
     #[arg(value_name = "TYPE VALUE", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<OsString>,
 }
@@ -324,7 +324,7 @@ pub(crate) struct ServiceDumpOptions {
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// What the service is told to dump
+    /// Arguments for the service's dump
     #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
 }

@@ -9,9 +9,9 @@ use super::{ClientOptions, DeviceArguments};
 
 /// Make containers that have a binder, in the place of their runtime.
 ///
-/// Called as runc is, it becomes that. Each container that is made has a driver of its own meanwhile, with devices at
-/// /dev/binder and its like, and a supervisor: its processes may mount binderfs themselves. Both end with the container's
-/// last process. Commands that are executed in it later have the devices, and no supervisor.
+/// It is called as runc is, and becomes it. Each new container has a driver of its own, with devices at /dev/binder and its
+/// like, and a supervisor, by which its processes may mount binderfs themselves. Both end with the container's last process.
+/// Commands that are executed in it later have the devices, and no supervisor.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -67,7 +67,7 @@ fn example_of(words: &[OsString]) -> Option<String> {
     let mut shown = examples.lines().map(str::trim).take_while(|line| !line.is_empty());
     let name = subcommand.get_name().to_owned();
     let line = shown.find(|line| line.split(' ').any(|word| word == name))?;
-    // What it is an example of stands behind it.
+    // The rest of the line explains the example.
     Some(line.split("  ").next().unwrap_or(line).to_owned())
 }
 

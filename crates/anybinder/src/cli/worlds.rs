@@ -11,8 +11,8 @@ use crate::worlds::WorldName;
 
 /// Keep private binder worlds by name, and run commands in them.
 ///
-/// A world is what `anybinder run` makes: /dev/binder and its like, served by this program and shared with nobody
-/// outside. One with a name can be joined from any terminal of the same user, and root is not needed.
+/// A world is what `anybinder run` makes: /dev/binder and its like, served by this program, for the processes in it alone.
+/// One with a name can be joined from any terminal of the same user, and root is not needed.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +42,7 @@ Examples:
   anybinder world create dev
   anybinder world create ci --device binder --limit user-nodes=100000")]
 pub(crate) struct CreateOptions {
-    /// What it is called: up to 64 letters, digits, '-', '_' and '.', the first a letter or a digit
+    /// Its name: up to 64 letters, digits, '-', '_' and '.', the first a letter or a digit
     pub(crate) name: WorldName,
 
     #[command(flatten)]
@@ -83,7 +83,7 @@ Examples:
 
 It is the shell that $SHELL names, and it ends as by `exec`.")]
 pub(crate) struct EnterOptions {
-    /// Which world
+    /// The world
     pub(crate) name: WorldName,
 
     #[command(flatten)]
@@ -92,9 +92,8 @@ pub(crate) struct EnterOptions {
 
 /// Run a command in a world.
 ///
-/// It has the caller's arguments, environment, directory and files 0 to 2; where these are a terminal it has one of
-/// its own, which the caller's shows. It is supervised as the first of the world is. What it leaves running goes on
-/// with the world; what is killed with this program is the command.
+/// It has the caller's environment, directory and files 0 to 2. Where these are a terminal it has a terminal of its own,
+/// which the caller's shows. It is killed if this program is; processes that it leaves running go on with the world.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -105,13 +104,13 @@ Examples:
 Exit status: that of the command, 128 and the signal if one ended it, 126 if it cannot be executed,
 127 if it does not exist, 1 if there is no such world.")]
 pub(crate) struct ExecOptions {
-    /// Which world
+    /// The world
     pub(crate) name: WorldName,
 
     #[command(flatten)]
     pub(crate) join: JoinOptions,
 
-    /// Return as soon as the command runs. What it prints is in the world's log
+    /// Return as soon as the command runs. Its output goes to the world's log
     #[arg(short, long)]
     pub(crate) detach: bool,
 
@@ -123,14 +122,14 @@ pub(crate) struct ExecOptions {
 
 /// End a world and every process in it.
 ///
-/// They get SIGTERM, and SIGKILL when the time is over. Returns when none is left. The log stays until `rm`.
+/// Its processes get SIGTERM, and SIGKILL when the time is over. Returns when none is left. The log stays until `rm`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   anybinder world stop dev
   anybinder world stop dev --time 0")]
 pub(crate) struct StopOptions {
-    /// Which worlds
+    /// The worlds
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<WorldName>,
 
@@ -146,26 +145,26 @@ Examples:
   anybinder world rm dev
   anybinder world rm --force dev ci")]
 pub(crate) struct RemoveOptions {
-    /// Which worlds
+    /// The worlds
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<WorldName>,
 
-    /// Those, too, that are running: every process in them is killed
+    /// Remove running worlds, too: all processes in them are killed
     #[arg(short, long)]
     pub(crate) force: bool,
 }
 
-/// Print what a world's driver and its detached commands have written.
+/// Print the log of a world: messages of its driver, output of its detached commands.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   anybinder world logs dev
   anybinder world logs --follow dev")]
 pub(crate) struct LogsOptions {
-    /// Which world
+    /// The world
     pub(crate) name: WorldName,
 
-    /// Go on with what is written, until the world ends
+    /// Go on printing as the log grows, until the world ends
     #[arg(short, long)]
     pub(crate) follow: bool,
 }

@@ -17,7 +17,7 @@ pub(crate) struct PublishedServer {
     pub(crate) record: ServerRecord,
 }
 
-/// What a process tells of a server. Programs have the library built in: it may be an older one, or a newer.
+/// The statistics that a process publishes of a server. Programs have the library built in: it may be an older one, or a newer.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ServerRecord {
@@ -34,7 +34,7 @@ pub(crate) struct ServerRecord {
     pub(crate) clients: Vec<SessionRecord>,
 }
 
-/// What the clients of a server have of something.
+/// A resource of a server's clients.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct ResourceRecord {

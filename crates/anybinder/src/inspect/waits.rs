@@ -47,7 +47,7 @@ pub(crate) enum Finding {
 }
 
 impl Finding {
-    /// What it is as long as it lasts.
+    /// Its identity while it lasts.
     fn key(&self) -> String {
         match self {
             Self::Deadlock { calls, .. } => {
@@ -60,7 +60,7 @@ impl Finding {
         }
     }
 
-    /// What it is, in lines.
+    /// Its description, in lines.
     pub(crate) fn words(&self) -> String {
         match self {
             Self::LongWait { call } => {
@@ -93,7 +93,7 @@ impl Finding {
 /// One-ways that wait, by device and receiver.
 type Queues = BTreeMap<(String, u32), usize>;
 
-/// What one look has seen.
+/// The waits of one sample.
 pub(crate) struct Look {
     pub(crate) calls: Vec<CallRecord>,
     pub(crate) state: Vec<StateRecord>,

@@ -87,7 +87,7 @@ fn number<T: FromStr>(word: &OsStr) -> Result<T, Failure> {
     })
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Serialize)]
 struct CallRecord {
     status: String,

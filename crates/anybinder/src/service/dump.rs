@@ -83,7 +83,7 @@ fn flag_of(priority: DumpPriority) -> i32 {
     }
 }
 
-/// What services are told if all of a priority are dumped, as by dumpsys.
+/// The arguments of services if all of a priority are dumped, as by dumpsys.
 fn all_arguments(options: &ServiceDumpOptions) -> Vec<String> {
     let words: &[&str] = match options.priority {
         None => &["-a"],
@@ -161,7 +161,7 @@ fn begin_dump(service: SpIBinder, arguments: &[String]) -> Result<Receiver<Piece
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let ended = service.dump(&writer, &arguments);
         drop(writer);
-        // What a service wrote before its answer is read before the end is told.
+        // Output that a service wrote before its answer is read before the end is reported.
         let _ = reading.join();
         // If this fails, the waiting thread has ended.
         let _ = called_told.send(Piece::End(ended));

@@ -28,7 +28,7 @@ pub(super) fn describe(reply: &Result<Parcel, StatusCode>) -> String {
     text
 }
 
-/// What kind of object stands somewhere, by the letters of its type, and its handle or descriptor.
+/// The kind of the object at a place, by the letters of its type, and its handle or descriptor.
 pub(super) fn kind_and_value(
     bytes: &[u8],
     offset: usize,

@@ -30,7 +30,7 @@ pub(super) struct JoinRequest<'r> {
     pub(super) attachment: Attachment,
 }
 
-/// What the caller has to do with a command.
+/// The bond between the caller and a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attachment {
     /// It waits for it, and gives it its files.
@@ -111,7 +111,7 @@ struct Client<'w> {
     signals: SignalStream,
 }
 
-/// What the caller does with a signal.
+/// The caller's reaction to a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reaction {
     PassOn(SignalTarget),
@@ -211,7 +211,7 @@ impl Client<'_> {
             if ready[0]
                 && let WorldResponse::Ended { status, ends_world } = self.next()?
             {
-                // What the command has printed is there, whatever still runs.
+                // The command's output is complete, even if processes of it still run.
                 while has_printed(&pty)? && print_once(&mut pty, &mut stdout)? {}
                 return Ok(self.end(status, ends_world));
             }
@@ -233,7 +233,7 @@ impl Client<'_> {
     }
 }
 
-/// What a caller does whose terminal shows that of the command.
+/// The reaction of a caller whose terminal shows the command's.
 fn reaction(arrived: Arrived) -> Reaction {
     match (arrived.signal, arrived.sender) {
         (Signal::WINCH, _) => Reaction::Resize,
@@ -265,7 +265,7 @@ fn print_once(pty: &mut Pty, stdout: &mut File) -> Result<bool, Failure> {
     }
 }
 
-/// What was typed and not yet read.
+/// Typed bytes that the command has not read yet.
 #[derive(Debug, Default)]
 struct Typed {
     bytes: Vec<u8>,

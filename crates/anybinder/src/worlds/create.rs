@@ -37,9 +37,9 @@ pub(super) struct CreatorHold {
     _held: PipeWriter,
 }
 
-/// What the new process says when the world answers; what follows are lines for the user.
+/// The new process's message when the world answers, followed by lines for the user.
 const READY: &[u8] = b"ready\n";
-/// What it says is written at once: longer texts might come in pieces.
+/// The greatest length of that message, which is written at once: a longer one might come in pieces.
 const ANSWER_BYTES_MAX: usize = 4096;
 
 /// The signals that a caller may have turned off, and whose default the commands of a world are to find.
@@ -74,7 +74,7 @@ pub(super) fn create(
     let dir = registry.add(name, &lock)?;
     let made = start(&dir, options, keep, lock);
     if made.is_err() {
-        // What cannot be removed is listed as dead.
+        // A directory that cannot be removed is listed as dead.
         let _ = registry.lock().map(|lock| dir.remove(&lock));
     }
     made.map(|hold| (dir, hold))

@@ -19,7 +19,7 @@ use crate::world::{self, DRIVER_PID};
 /// In this variable the processes inside find the name of their world.
 pub(super) const WORLD_NAME: &str = "ANYBINDER_WORLD";
 
-/// What all members of a world have in common.
+/// The properties that all members of a world share.
 #[derive(Debug)]
 pub(super) struct MemberContext {
     pub(super) world_name: String,
@@ -27,7 +27,7 @@ pub(super) struct MemberContext {
     pub(super) ring: RingEnvironment,
     /// Whether the driver is asked about their system calls.
     pub(super) is_supervised: bool,
-    /// What they see mounted, if that is other than what the process of the world sees.
+    /// Their mounts, if these are other than those of the world's process.
     pub(super) mounts: Option<HeldMounts>,
 }
 

@@ -68,7 +68,7 @@ pub(super) struct ClientConnection {
     command: Option<ConnectedCommand>,
 }
 
-/// What a client has started, and waits for.
+/// A command that a client has started, and waits for.
 #[derive(Debug, Clone, Copy)]
 struct ConnectedCommand {
     process: Child,
@@ -94,7 +94,7 @@ impl WorldMonitor {
         if let Err(failure) = &served {
             failure.print();
             self.ending = Ending::Killing;
-            // What fails again is left to the end of the world.
+            // A second failure is left to the end of the world.
             let _ = self.serve_until_over();
         }
         let Self { world, connections, listener, .. } = self;
@@ -302,7 +302,7 @@ impl WorldMonitor {
         match driver_end {
             None => Ok(()),
             Some(change) => {
-                let answer = format!("it ended unexpectedly ({change:?})");
+                let answer = format!("it ended unexpectedly: {change}");
                 Err(Failure::new("serving binder to the world", answer))
             }
         }

@@ -1,4 +1,4 @@
-//! What a world may be called.
+//! Names of worlds.
 
 use std::fmt;
 use std::str::FromStr;

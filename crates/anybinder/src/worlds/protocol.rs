@@ -1,4 +1,4 @@
-//! What clients and the process of a world say to each other, in packets of JSON.
+//! The messages between clients and the process of a world: packets of JSON.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,7 +18,7 @@ const PACKET_BYTES_MAX: usize = 4096;
 /// The words of an invocation have so many bytes at most; the kernel's limit is a quarter of the stack's.
 const WORDS_BYTES_MAX: u64 = 16 << 20;
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum WorldRequest {
     /// A command to be run. The [words](Words) come along as a file, and after that what are to be its files 0 to
@@ -52,7 +52,7 @@ pub(crate) struct Invocation {
     no_new_privileges: bool,
 }
 
-/// What a client is told of that.
+/// The answer to a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WorldResponse {
     /// The command has a process.

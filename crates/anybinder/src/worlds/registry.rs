@@ -35,7 +35,7 @@ pub(crate) struct WorldDir {
     dir: PathBuf,
 }
 
-/// What a world is doing.
+/// The state of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WorldState {
@@ -99,7 +99,10 @@ impl Registry {
                 let answer = format!("there is one of that name, which is {}", state.word());
                 Err(Failure::new(format!("making the world '{name}'"), answer).advise(advice))
             }
-            Err(error) => Err(failed(&format!("making {}", world.dir.display()))(error)),
+            Err(error) => {
+                let failure = Failure::new(format!("making {}", world.dir.display()), error);
+                Err(failure.advise(OWN_DIRECTORY))
+            }
         }
     }
 
@@ -149,7 +152,7 @@ impl WorldDir {
         Ok(file)
     }
 
-    /// What the world is doing. Must not be asked by its own process.
+    /// The world's state. Its own process must not ask for it.
     pub(crate) fn state(&self) -> WorldState {
         let marked = File::open(self.path(RUNNING)).and_then(|file| file_lock::is_marked(&file));
         if marked.unwrap_or(false) {
@@ -219,6 +222,7 @@ fn own_dir() -> Result<PathBuf, Failure> {
         if dir.is_absolute() && is_kept_by(&dir, uid) {
             return Ok(dir);
         }
+        tracing::info!(dir = %dir.display(), "no directory that only this user can change: passed over");
     }
     let shared = PathBuf::from(format!("/tmp/anybinder-{uid}"));
     make(&shared, PRIVATE)?;
@@ -231,6 +235,9 @@ fn is_kept_by(dir: &Path, uid: u32) -> bool {
         .is_ok_and(|found| found.is_dir() && found.uid() == uid && found.mode() & 0o022 == 0)
 }
 
+/// Advice where a directory cannot be made.
+const OWN_DIRECTORY: &str = "set XDG_RUNTIME_DIR to a directory that you alone can change";
+
 /// The mode of a directory that is open to its user alone.
 const PRIVATE: u32 = 0o700;
 
@@ -240,8 +247,7 @@ fn make(dir: &Path, mode: u32) -> Result<(), Failure> {
     let tried = || format!("making the directory {}", dir.display());
     match DirBuilder::new().mode(mode).create(dir) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            return Err(Failure::new(tried(), error)
-                .advise("set XDG_RUNTIME_DIR to a directory of your own"));
+            return Err(Failure::new(tried(), error).advise(OWN_DIRECTORY));
         }
         Ok(()) | Err(_) => {}
     }

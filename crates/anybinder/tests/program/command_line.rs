@@ -115,3 +115,13 @@ fn another_file_in_the_place_of_dev_fuse_is_named() {
         }
     }
 }
+
+#[test]
+fn a_limit_of_the_size_of_files_is_named_before_it_ends_a_driver() {
+    for line in ["run -- true", "mount /mnt", "demo", "world create limited"] {
+        let mut command = Command::new("sh");
+        let outcome = finish(command.args(["-c", "ulimit -f 8; exec $0 $1", PROGRAM, line]));
+        assert_eq!(outcome.code(), 1, "{line}: {outcome:?}");
+        contains(&outcome, &["they may have 4096 bytes", "try: `ulimit -f unlimited`"]);
+    }
+}

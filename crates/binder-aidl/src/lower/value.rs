@@ -63,7 +63,7 @@ impl Lowering<'_, '_, '_> {
     fn whole_number(&mut self, value: Evaluated, kind: &TypeKind, span: Span) -> Option<Value> {
         let number = match value {
             Evaluated::Number(number) | Evaluated::Enumerator(_, _, number) => number.value,
-            // What compares is 0 or 1 as well.
+            // Comparisons result in 0 or 1.
             Evaluated::Boolean(value) => value.into(),
             value => return self.unfitting(&value, kind, span),
         };

@@ -12,14 +12,14 @@ use crate::syntax::{
 };
 use crate::token::TokenKind;
 
-/// What a type may hold beside constants and other types.
+/// The members that a type may have beside constants and other types.
 #[derive(Clone, Copy)]
 enum Members {
     Fields,
     Methods,
 }
 
-/// What stands between the braces of a type.
+/// The declarations between the braces of a type.
 #[derive(Default)]
 struct Body {
     constants: Vec<ConstantSyntax>,
@@ -110,7 +110,7 @@ impl Parser<'_, '_> {
         Ok(parameters)
     }
 
-    /// What stands behind the name of a parcelable that is written by hand.
+    /// The words behind the name of a parcelable that is written by hand.
     fn foreign(&mut self) -> Parsed<DefinitionKind> {
         let mut rust_type = None;
         while self.peek().kind == TokenKind::Word {

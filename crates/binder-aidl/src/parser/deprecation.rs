@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What a comment says behind `@deprecated`, in one line.
+/// The text behind `@deprecated` in a comment, in one line.
 pub(super) fn note(comment: &str) -> Option<String> {
     let text = comment.trim_start_matches("/**").trim_end_matches("*/");
     let (_, behind) = text.split_once("@deprecated")?;

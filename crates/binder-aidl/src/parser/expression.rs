@@ -94,7 +94,7 @@ impl Parser<'_, '_> {
         Ok(Expression { kind, span: token.span })
     }
 
-    /// What begins with a mark: an operator, a parenthesis or a brace.
+    /// An expression that begins with a mark: an operator, a parenthesis or a brace.
     fn grouped(&mut self) -> Parsed<Expression> {
         let token = self.peek();
         let operators = [

@@ -1,4 +1,4 @@
-//! What AIDL's types are called in Rust.
+//! The names of AIDL's types in Rust.
 
 use alloc::format;
 use alloc::string::{String, ToString};

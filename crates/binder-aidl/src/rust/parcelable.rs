@@ -125,7 +125,7 @@ pub(super) fn must_be_there(of: &Type) -> bool {
     of.kind.has_no_default() && !of.is_nullable()
 }
 
-/// What tells whether an element is missing that may not be, in an array of a fixed length.
+/// The condition that an element is missing that must be there, in an array of a fixed length.
 fn missing_elements(of: &Type) -> Option<String> {
     if of.is_nullable() || !of.kind.innermost().has_no_default() {
         return None;

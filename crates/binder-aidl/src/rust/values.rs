@@ -75,7 +75,7 @@ fn plain(value: &Value) -> String {
         Value::Integer(number) => number.to_string(),
         Value::Single(number) => {
             let short = format!("{number:.6}");
-            // What six digits cannot tell is told by as many as it takes.
+            // A value that six digits cannot give has as many as it needs.
             let is_exact = short.parse() == Ok(*number);
             if is_exact { format!("{short}f32") } else { format!("{number:?}f32") }
         }

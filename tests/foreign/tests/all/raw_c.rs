@@ -252,7 +252,7 @@ fn a_caller_with_the_number_of_one_that_has_ended_is_known_by_it() {
         return;
     }
     if !Path::new("/proc/sys/kernel/ns_last_pid").exists() {
-        binder_testkit::skip("this kernel lets nobody choose numbers");
+        skip("this kernel lets nobody choose numbers");
         return;
     }
     let stage = stage_with("who_calls");
@@ -308,7 +308,7 @@ fn a_server_is_as_nice_as_its_caller_if_that_is_wanted() {
     let stage = stage_with("nice");
     let run = |world: &[&str], args: &[&str]| stage.run_in(User::Myself, world, "nice", args);
     match run(&["--inherit-nice"], &[]).as_str() {
-        "not allowed here\n" => binder_testkit::skip("RLIMIT_NICE cannot be raised here"),
+        "not allowed here\n" => skip("RLIMIT_NICE cannot be raised here"),
         said => assert_eq!(said, "serving: 7\nserved: 0\n"),
     }
     match run(&[], &["stays"]).as_str() {
@@ -549,7 +549,7 @@ fn pages_that_never_come_are_missed_by_nobody_else() {
         for world in [&[][..], &["--delivery", "store"]] {
             let said = stage.run_in(user, world, "withheld_pages", &[]);
             if let Some(reason) = said.strip_prefix("SKIPPED: ") {
-                binder_testkit::skip(reason.trim_end());
+                skip(reason.trim_end());
                 continue;
             }
             let mut expected = String::new();
@@ -573,7 +573,7 @@ fn receivers_that_are_held_up_keep_no_files_from_others() {
         for world in [&[][..], &["--delivery", "store"], &["--no-seccomp"], &["--no-ring"]] {
             let said = stage.run_in(user, world, "held_receivers", &[]);
             if let Some(reason) = said.strip_prefix("SKIPPED: ") {
-                binder_testkit::skip(reason.trim_end());
+                skip(reason.trim_end());
                 continue;
             }
             let ways = ["returns", "request", "stopped"];

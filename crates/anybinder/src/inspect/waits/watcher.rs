@@ -7,12 +7,12 @@ use super::{Finding, Look, WaitMonitor};
 use crate::failure::Failure;
 use crate::inspect::Binderfs;
 
-/// What a look brings.
+/// The news of a sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WaitNews {
     /// This has lasted for as long as it takes to be told.
     Lasts(Finding),
-    /// What has this key, and was told, is over.
+    /// The finding with this key, which was reported, is over.
     Over(String),
 }
 
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(at(5, vec![growing(11)]), [WaitNews::Lasts(growing(11))]);
         assert_eq!(at(6, vec![growing(12)]), []);
         assert_eq!(at(7, vec![]), [WaitNews::Over("growing binder 7".into())]);
-        // What ends before it was told never was.
+        // A finding that ends before it was reported is dropped.
         assert_eq!(at(8, vec![growing(9)]), []);
         assert_eq!(at(9, vec![]), []);
     }

@@ -50,6 +50,20 @@ fn a_detached_command_writes_to_the_log_which_can_be_followed() {
 }
 
 #[test]
+fn a_detached_command_that_is_nowhere_is_told_at_once() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        for program in ["is-nowhere", "/is/nowhere"] {
+            let words = ["run", "--name", "work", "--detach", "--", program];
+            let outcome = finish(&mut home.program(&words));
+            assert_eq!(outcome.code(), 127, "{outcome:?}");
+            assert!(outcome.stderr.contains(&format!("executing {program}: ")), "{outcome:?}");
+        }
+        assert!(home.list().is_empty());
+    }
+}
+
+#[test]
 fn signals_go_on_to_the_command() {
     for caller in Caller::all() {
         let home = Home::of(*caller);
