@@ -162,7 +162,7 @@ impl DeviceState {
 
     /// Hands out what is to be done.
     pub(crate) fn hand_out(&mut self, batch: &mut Batch) {
-        if self.tracer.is_some() {
+        if self.frontend.context().has_trace() {
             self.hand_on_trace();
         }
         self.frontend.take_actions(&mut batch.actions);
@@ -210,7 +210,7 @@ impl DeviceState {
                 self.defer(move |shared| shared.refuse_call(unique, Errno::EIO));
             }
         }
-        if self.tracer.is_some() {
+        if self.frontend.context().has_trace() {
             self.hand_on_trace();
         }
     }
@@ -222,7 +222,7 @@ impl DeviceState {
         if self.tracer.is_some() { context.begin_trace() } else { context.end_trace() }
     }
 
-    /// Hands on what was noted since the job before.
+    /// Hands on the events since the job before.
     #[cold]
     #[inline(never)]
     fn hand_on_trace(&mut self) {
