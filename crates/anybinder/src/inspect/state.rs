@@ -9,7 +9,7 @@ use super::{Binderfs, print_records};
 use crate::cli::StateOptions;
 use crate::failure::Failure;
 
-/// What the bits of a looper mean, from the lowest.
+/// The meanings of a looper's bits, from the lowest.
 const LOOPER_BITS: [&str; 6] = ["registered", "entered", "exited", "invalid", "waits", "polls"];
 
 pub(crate) fn run(options: &StateOptions) -> Result<ExitCode, Failure> {

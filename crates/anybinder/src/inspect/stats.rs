@@ -1,4 +1,4 @@
-//! `anybinder stats`: how often what has happened.
+//! `anybinder stats`: counters, and the resources of users beside their limits.
 
 use std::process::ExitCode;
 
@@ -62,7 +62,7 @@ fn to_tables<'a>(records: impl Iterator<Item = &'a StatsRecord> + Clone) -> Stri
     tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// What users have beside what they may have, if there are any.
+/// The resources of users beside their limits, if there are any users.
 pub(crate) fn limits_table<'a>(records: impl Iterator<Item = &'a StatsRecord>) -> Option<String> {
     let mut users = RecordTable::new([">UID", "DEVICE", "WHAT", ">USED", ">LIMIT"]);
     for record in records {
