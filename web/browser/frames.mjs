@@ -68,8 +68,11 @@ try {
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
   await page.goto(`http://127.0.0.1:${server.address().port}/`);
   await page.locator("#graph button").nth(processes - 1).waitFor({ state: "attached" });
-  // Until the layout has come to rest.
-  await page.waitForTimeout(6000);
+  // Until the layout has come to rest: what is panned while it moves is painted anew with each frame.
+  const painting = () => page.evaluate(() => document.getElementById("graph").toDataURL());
+  for (let [last, next] = [null, await painting()]; next !== last; [last, next] = [next, await painting()]) {
+    await page.waitForTimeout(1000);
+  }
   const canvas = await page.locator("#graph").boundingBox();
   const [x, y] = [canvas.x + canvas.width / 2, canvas.y + canvas.height / 2];
   await page.mouse.move(x, y);
@@ -89,7 +92,7 @@ try {
   const busyBefore = await busySeconds();
   const end = Date.now() + SECONDS * 1000;
   for (let step = 0; Date.now() < end; step += 1) {
-    // To and fro across most of it, so that what is painted beyond its edges does not suffice.
+    // Across most of the graph: farther than its margin, so that it is painted anew, too.
     const turn = step / 30;
     await page.mouse.move(x + 0.45 * canvas.width * Math.sin(turn), y + 0.45 * canvas.height * Math.sin(1.3 * turn));
   }

@@ -1,6 +1,6 @@
 // A canvas that has as many pixels as its place on the screen, and is painted once a frame at most.
 
-/** From here on the window's pixels count: a picture that is moved by a part of a pixel would be blurred. */
+/** A length in pixels of the screen: a picture that is moved by a part of one would be blurred. */
 function inPixels(length: number): number {
   return Math.round(length * devicePixelRatio);
 }
@@ -10,13 +10,13 @@ export class Painter {
   readonly context: CanvasRenderingContext2D;
   width = 0;
   height = 0;
-  /** What is shown of the picture, and how far it has been moved since it was painted. */
+  /** The visible part of the picture, and how far it has been moved since the picture was painted. */
   private readonly screen: CanvasRenderingContext2D;
   private offset = { x: 0, y: 0 };
   private isDue = false;
   private isStale = true;
 
-  /** With a margin, so much beyond the canvas' edges is painted as well, and kept: moving it within that paints nothing anew. */
+  /** With a margin, so much beyond the edges of the canvas is painted as well: to move the picture within it paints nothing anew. */
   constructor(
     readonly canvas: HTMLCanvasElement,
     private readonly paint: () => void,
@@ -38,13 +38,13 @@ export class Painter {
     this.request();
   }
 
-  /** Has it painted with the next frame. */
+  /** Paints with the next frame. */
   request(): void {
     this.isStale = true;
     this.plan();
   }
 
-  /** Has the picture shown moved with the next frame, by so much since it was painted; painted, if that is more than was. */
+  /** Shows the picture with the next frame, moved by so much since it was painted; paints it anew beyond the margin. */
   move(x: number, y: number): void {
     this.offset = { x, y };
     if (Math.max(Math.abs(x), Math.abs(y)) > this.margin) this.isStale = true;

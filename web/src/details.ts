@@ -1,4 +1,4 @@
-// What is known of the process, object or call that is looked at.
+// The details of the selected process, object or call.
 
 import { button, element } from "./dom.ts";
 import { bytes, callName, duration, looperWords, rate } from "./format.ts";
@@ -19,10 +19,10 @@ export class Details {
     private readonly choose: (selection: Selection) => void,
   ) {}
 
-  /** Shows what is selected, or, if that is nothing, what is wrong. */
+  /** Shows the selection, or, without one, the findings. */
   show(selection: Selection | TracedCall | null): void {
     const content = element("div", "", ...this.content(selection));
-    // What is the same stays: it may be about to be clicked on.
+    // Parts that have not changed stay: the user may be about to click on one.
     if (this.place.firstChild?.isEqualNode(content)) return;
     const focused = document.activeElement;
     const path = focused instanceof HTMLElement && this.place.contains(focused) ? focused.dataset["link"] : undefined;

@@ -1,4 +1,4 @@
-// The field to search in, and the list of what is found: all processes, as long as nothing is looked for.
+// The search field, and the list of hits: all processes, while the field is empty.
 
 import { button, element } from "./dom.ts";
 import type { Model, Selection } from "./model.ts";

@@ -1,4 +1,4 @@
-// Words for what is shown.
+// Text for the page.
 
 /** Names of devices may have as many characters; of a longer text the beginning is shown. */
 const TEXT_MAX = 256;
@@ -20,7 +20,7 @@ export function plain(text: string): string {
   return RIGHT_TO_LEFT.test(told) ? `\u2068${told}\u2069` : told;
 }
 
-/** Parses what the server sends; whatever text is in it may be shown. */
+/** Parses an event of the server, and makes all text in it safe to show. */
 export function parsePlain<T>(json: string): T {
   const parsed: unknown = JSON.parse(json);
   makePlain(parsed);
@@ -65,13 +65,13 @@ export function rate(perSecond: number): string {
 
 const LOOPER_BITS = ["registered", "entered", "exited", "invalid", "waits", "polls"];
 
-/** What a thread is, by the bits of its record. */
+/** The state of a thread, by the bits of its record. */
 export function looperWords(looper: number): string {
   const words = LOOPER_BITS.filter((_, bit) => looper & (1 << bit));
   return words.length === 0 ? "-" : words.join(", ");
 }
 
-/** What a call is called: its interface and method, as far as they are known. */
+/** The interface and method of a call, as far as they are known. */
 export function callName(call: { interface: string | null; method?: string | null; code: number }): string {
   const method = call.method ?? `code ${call.code}`;
   return call.interface ? `${call.interface} ${method}` : method;

@@ -1,7 +1,7 @@
-// The graph: processes, their objects around them, who knows whom, and who waits for whom.
+// The graph: processes with their objects around them, handles between them, and calls under way.
 //
-// It is painted: ten thousand objects as elements of the page would be too slow. What stands in the place of the painting for
-// those who cannot see it, a list of the processes in it, is also how the keyboard gets there.
+// It is painted: ten thousand objects as elements of the page would be too slow. A list of the processes stands in its place for
+// screen readers, and gives the keyboard access to them.
 
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom";
@@ -15,7 +15,7 @@ import { colors, onThemeChange, type Colors } from "./theme.ts";
 /** Names are shown from this scale on. */
 const LABEL_SCALE = 0.3;
 const PAN_STEP = 60;
-/** Painted beyond the edges of what is seen. */
+/** Painted beyond the edges of the canvas, in pixels of the page. */
 const MARGIN = 300;
 
 export class Graph {
@@ -27,7 +27,7 @@ export class Graph {
   private painted = zoomIdentity;
   private colors: Colors = colors();
   private selection: Selection | null = null;
-  /** What is painted, and the process at which the keyboard is. */
+  /** The part of the plane that is painted, and the process that has the keyboard. */
   private view: Box = { left: 0, top: 0, right: 0, bottom: 0 };
   private focused: number | null = null;
   private isFitted = false;
@@ -56,7 +56,7 @@ export class Graph {
     });
   }
 
-  /** Shows what the model has come to know. */
+  /** Shows the newest state of the model. */
   update(): void {
     this.layout.arrange(this.model);
     if (!this.isFitted && this.layout.places.size > 0) {
@@ -153,7 +153,7 @@ export class Graph {
     }
   }
 
-  /** Marks where the keyboard is, which nobody would see else. */
+  /** Marks the process that has the keyboard: the list is invisible. */
   private focus(pid: number | null): void {
     this.focused = pid;
     const place = pid === null ? undefined : this.layout.places.get(pid);
@@ -188,13 +188,13 @@ export class Graph {
     return x >= 0 && x <= this.painter.width && y >= 0 && y <= this.painter.height;
   }
 
-  /** Whether a process, with all that is around it, may be within what is painted. */
+  /** Whether a process, with its objects and name, may be within the painted part. */
   private isInView({ x, y, radius }: Place): boolean {
     const { left, top, right, bottom } = this.view;
     return x + radius > left && x - radius < right && y + radius + 30 > top && y - radius < bottom;
   }
 
-  /** Whether a line within the hull of these points may be seen. */
+  /** Whether a line within the hull of these points may be within the painted part. */
   private isLineInView(...points: { x: number; y: number }[]): boolean {
     const { left, top, right, bottom } = this.view;
     const isBeside = points.every(({ x }) => x < left) || points.every(({ x }) => x > right);
@@ -233,7 +233,7 @@ export class Graph {
     }
   }
 
-  /** From what is selected to all that know it, and all that it knows. */
+  /** Lines from the selection to the processes that have handles of it, and to those whose handles it has. */
   private paintHandlesOfSelection(context: CanvasRenderingContext2D): void {
     const { selection } = this;
     if (!selection || selection.kind === "call") return;
@@ -268,7 +268,7 @@ export class Graph {
     context.stroke();
   }
 
-  /** An arrow from who waits to whom that is for; dashed if nobody waits. */
+  /** An arrow from the caller to the receiver; dashed for one-ways. */
   private paintCalls(context: CanvasRenderingContext2D, bundle: CallBundle, isSelected: boolean): void {
     const { isDeadlocked, isOneway, calls, elapsedMs } = bundle;
     const [from, to] = [this.layout.places.get(bundle.from), this.layout.places.get(bundle.to)];
@@ -300,7 +300,7 @@ export class Graph {
     }
   }
 
-  /** A circle, filled as its busiest receive buffer is, with a name below and what waits beside it. */
+  /** A circle, filled as its fullest receive buffer is, with its name below and the length of its queues beside it. */
   private paintProcess(context: CanvasRenderingContext2D, process: Process, { x, y }: Place): void {
     const { process: fill, busy, bad, waiting, text, ground } = this.colors;
     const isBad = process.isDeadlocked || process.isExhausted;

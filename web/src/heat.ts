@@ -35,7 +35,7 @@ export function sum(rows: LatencyRow[]): number[] {
   return total;
 }
 
-/** What an interface was told to have, look by look. */
+/** The latencies of an interface, look by look. */
 interface Strip {
   row: HTMLElement;
   words: HTMLElement;
@@ -69,7 +69,7 @@ export class HeatMap {
     const known = this.strips.get(name);
     if (known) return known;
     const canvas = element("canvas", "strip");
-    // It says no more than the words, to those who do not see it.
+    // The text beside it says the same to screen readers.
     canvas.setAttribute("aria-hidden", "true");
     const words = element("span", "figures");
     const row = element("div", "heat-row", element("div", "heat-name", element("span", "interface", name), words), canvas);

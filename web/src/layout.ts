@@ -1,4 +1,4 @@
-// Where things are: processes push each other away and are drawn to those they know; objects lie around their owners.
+// Positions: processes repel each other, and attract those that they have handles of; objects lie around their owners.
 
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type Simulation, type SimulationNodeDatum } from "d3-force";
 import type { Model } from "./model.ts";
@@ -14,7 +14,7 @@ export interface Place extends SimulationNodeDatum {
   pid: number;
   x: number;
   y: number;
-  /** Of the circle around all that belongs to it. */
+  /** Of the circle around the process and its objects. */
   radius: number;
 }
 
@@ -56,7 +56,7 @@ export function nodeRange({ left, top, right, bottom }: Box, count: number): [fi
 
 export class Layout {
   places = new Map<number, Place>();
-  /** Between those who know each other. */
+  /** Between processes that have handles of each other's objects. */
   links: { source: Place; target: Place }[] = [];
   private readonly simulation: Simulation<Place, { source: Place; target: Place }>;
   private shape = "";
@@ -109,7 +109,7 @@ export class Layout {
     return { x: distance * Math.cos(turn), y: distance * Math.sin(turn) };
   }
 
-  /** What is at a point: an object, or else a process. */
+  /** The object or process at a point. */
   at(model: Model, x: number, y: number): { pid: number; node: number | null } | null {
     for (const place of this.places.values()) {
       const [dx, dy] = [x - place.x, y - place.y];

@@ -1,4 +1,4 @@
-// The page: takes what the server sends, and has each part show it.
+// The page: takes the events of the server, and has each part show them.
 
 import { byId } from "./dom.ts";
 import { Details } from "./details.ts";
@@ -79,7 +79,7 @@ function complain(words: string): void {
   news.tell(words);
 }
 
-/** Takes what the server sends, from now on. */
+/** Takes the events of the server, from now on. */
 function follow(): void {
   const source = new EventSource("events");
   events = source;

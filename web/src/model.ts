@@ -1,4 +1,4 @@
-// What is known of the driver: the newest look and all objects, and what of them hangs together.
+// The state of the driver: the newest look and all objects, and the relations between them.
 
 import type { CallRecord, Finding, Look, NodeRecord, ObjectsEvent, ProcessRecord, ReferenceRecord, ThreadRecord } from "./records.ts";
 
@@ -14,7 +14,7 @@ export interface Process {
   isExhausted: boolean;
 }
 
-/** What one process has of another: handles of its objects. */
+/** The handles that one process has of objects of another. */
 export interface Acquaintance {
   from: number;
   to: number;
@@ -32,7 +32,7 @@ export interface CallBundle {
   elapsedMs: number;
 }
 
-/** What can be looked at more closely. */
+/** A process, object or call that is selected. */
 export type Selection =
   | { kind: "process"; pid: number }
   | { kind: "node"; device: string; id: number }
@@ -124,7 +124,7 @@ export class Model {
     }
   }
 
-  /** Finds out who owns what, and who knows whom by it. */
+  /** Computes the objects of each owner, and the handles between processes. */
   private connect(): void {
     this.nodesOf = new Map();
     const counts = new Map<string, Acquaintance>();
@@ -155,7 +155,7 @@ export class Model {
     return this.nodes.get(nodeKey(device, id));
   }
 
-  /** What a call is drawn with. */
+  /** The bundle that a call is drawn in. */
   bundleOf(device: string, id: number): CallBundle | undefined {
     const call = this.call(device, id);
     return call && this.bundles.get(bundleKey(call));

@@ -1,4 +1,4 @@
-// What is said to those who do not see the page change: once, and only what matters.
+// Announcements for screen readers: each once, and only of important changes.
 
 import type { Model } from "./model.ts";
 import type { Finding } from "./records.ts";
@@ -15,7 +15,7 @@ export class News {
     if (this.place.textContent !== words) this.place.textContent = words;
   }
 
-  /** Tells what does not end by itself, if it is not what it was. */
+  /** Announces the findings, if they have changed. */
   tellFindings(model: Model): void {
     const found = model.look?.findings ?? [];
     const told = found.slice(0, TOLD_MAX).map((it) => findingWords(it, model));

@@ -1,4 +1,4 @@
-// What the server sends: the records that `anybinder ps|top|state|waits|transactions|trace --json` print.
+// The events of the server: records as `anybinder ps|top|state|waits|transactions|trace --json` print them.
 
 /** An open device of a process, as of `top --json`. */
 export interface ProcessRecord {
@@ -83,7 +83,7 @@ export interface CallRecord {
   interface: string | null;
 }
 
-/** What will not end by itself, as of `waits --json`. */
+/** A finding of `waits --json`. */
 export type Finding =
   | { kind: "deadlock"; device: string; calls: CallRecord[] }
   | { kind: "exhausted"; device: string; pid: number; name: string; loopers: number; queued: CallRecord[]; served: CallRecord[] }
@@ -143,7 +143,7 @@ export interface Look {
   trace: TraceView;
 }
 
-/** The event `objects`; what is gone is told by its device, whether it is a node, and its debug id. */
+/** The event `objects`; an object or handle that is gone is named by its device, whether it is a node, and its debug id. */
 export interface ObjectsEvent {
   is_whole: boolean;
   changed: (NodeRecord | ReferenceRecord)[];

@@ -1,4 +1,4 @@
-// What a person may look for, and what is found.
+// The search for processes, calls and nodes.
 
 import { callName } from "./format.ts";
 import type { Model, Selection } from "./model.ts";
@@ -10,11 +10,11 @@ export interface Hit {
   note: string;
 }
 
-/** More are not shown: who looks for something types another letter. */
+/** More are not shown: another letter narrows the search. */
 const HITS_MAX = 60;
 const PROCESSES_MAX = 1000;
 
-/** Finds all words, each in some part of what is looked at: names, numbers, devices, interfaces. */
+/** Finds the processes, calls and nodes that contain all words, in any of their names, numbers, devices and interfaces. */
 export function search(model: Model, query: string): Hit[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (...parts: (string | number)[]): boolean => {
@@ -43,7 +43,7 @@ export function search(model: Model, query: string): Hit[] {
   }
   for (const { id, device, pid } of model.nodes.values()) {
     if (hits.length >= HITS_MAX) return hits;
-    // By what it is alone: else each process would come with all that it owns.
+    // Not by its owner: else each process would be found with all its nodes.
     if (fits("node", `#${id}`, device)) {
       const note = pid === null ? "its owner is gone" : `of ${model.name(pid)} ${pid}`;
       hits.push({ selection: { kind: "node", device, id }, title: `node ${id} on ${device}`, note });

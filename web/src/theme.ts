@@ -14,7 +14,7 @@ export interface Colors {
   ground: string;
 }
 
-/** The colours of the style sheet, for what is painted. */
+/** The colours of the style sheet, for canvases. */
 export function colors(): Colors {
   const style = getComputedStyle(document.documentElement);
   const of = (name: string): string => style.getPropertyValue(`--${name}`).trim();

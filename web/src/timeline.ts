@@ -20,7 +20,7 @@ export interface Bar {
   end: number;
 }
 
-/** Nanoseconds since 1970 exceed what a number holds exactly, by some hundred: times are taken from a base. */
+/** A number does not hold nanoseconds since 1970 exactly: times count from a base. */
 export function bar(call: TracedCall, base: number): Bar {
   const start = call.unix_ns - base;
   return { call, start, end: start + (call.total_ns ?? 0) };
@@ -42,7 +42,7 @@ export function lanes(bars: Bar[], start: number, end: number): Map<number, Bar[
 export class Timeline {
   private bars: Bar[] = [];
   private base = 0;
-  /** The latest time, from the base, and what is shown: so much before an end, which is the latest unless it was moved. */
+  /** The latest time, from the base, and the part that is shown: a span before an end, which is the latest time unless it was moved. */
   private now = 0;
   private span = 10e9;
   private end: number | null = null;
@@ -134,7 +134,7 @@ export class Timeline {
     const time = start + ((event.offsetX - NAMES_WIDTH) / width) * this.span;
     const reach = (this.span / width) * 3;
     const hits = lane?.bars.filter((it) => it.start - reach <= time && time <= it.end + reach) ?? [];
-    // What is within another is on top of it.
+    // A bar within another is drawn on top of it.
     hits.sort((a, b) => a.end - a.start - (b.end - b.start));
     this.select(hits[0]);
   }

@@ -1,4 +1,4 @@
-//! `anybinder ps|state|stats|transactions|waits|log`: what a running driver tells of itself.
+//! `anybinder ps|state|stats|transactions|waits|log`: reports of a running driver.
 //!
 //! The driver writes records into files of its binderfs, and these subcommands only read them: they
 //! need no socket, no privilege beyond that of reading, and work through any mount of the tree.
@@ -78,7 +78,9 @@ impl Binderfs {
 
     pub(crate) fn explain(&self, path: &Path, error: &io::Error) -> Failure {
         let dir = self.dir.display();
-        let has_ended = error.kind() == ErrorKind::NotConnected;
+        // A read that is under way when the driver ends fails with the second.
+        let has_ended =
+            matches!(error.kind(), ErrorKind::NotConnected | ErrorKind::ConnectionAborted);
         let advice = if has_ended {
             format!("its driver has ended; `anybinder mount {dir}` serves it again")
         } else if error.kind() != ErrorKind::NotFound {
@@ -102,7 +104,7 @@ pub(crate) fn binderfs_at(dir: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// The processes that have a device of a binderfs open, by the names in its `binder_logs/proc`: the
-/// driver answers for one of them, or for all, without telling what they have.
+/// driver answers for one of them, or for all, without a report of what they have.
 pub(crate) struct Users {
     logs: PathBuf,
 }
@@ -131,7 +133,7 @@ impl Membership for Users {
     }
 }
 
-/// Finds the binderfs for a user who names none.
+/// Finds the binderfs for a user that names none.
 fn only_mount() -> Result<PathBuf, Failure> {
     let found = mounts::of_binderfs().map_err(failed("listing the mounts"))?;
     if let Some(usual) = found.iter().find(|dir| *dir == Path::new(BINDERFS_DIR)) {
@@ -163,7 +165,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())
 }
 
-/// The same for values that are no text.
+/// The same for bytes.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {

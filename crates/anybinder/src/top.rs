@@ -1,4 +1,4 @@
-//! `anybinder top`: who does what, as it changes.
+//! `anybinder top`: the activity of processes, as it changes.
 
 mod calls;
 mod history;
@@ -117,7 +117,7 @@ struct Pages {
 }
 
 impl Pages {
-    /// Looks at what a view shows.
+    /// Updates a view.
     fn look_at(&mut self, view: TopView, binderfs: &Binderfs) -> Result<(), Failure> {
         match view {
             TopView::Processes | TopView::Limits => Ok(()),
@@ -130,7 +130,7 @@ impl Pages {
         }
     }
 
-    /// Ends what was only for the view that was shown.
+    /// Ends the work that was only for the view that was shown.
     fn leave(&mut self) {
         self.waits.leave();
         self.calls.leave();

@@ -1,8 +1,8 @@
 //! `anybinder trace`: every call, as it is made or was recorded.
 //!
-//! The driver writes records into a stream of its binderfs, and this only reads them: [`stream`] follows it, beside a
-//! command if there is one; [`report`] tells people or programs what comes; [`recording`] keeps it, and reads it again; [`replay`] makes its
-//! calls once more.
+//! The driver writes records into a stream of its binderfs, and this reads them. [`stream`] follows it, while a command
+//! runs if there is one; [`report`] shows the records, [`recording`] keeps them in a file and reads them again, [`replay`]
+//! makes the recorded calls once more.
 
 mod export;
 mod recording;
@@ -45,10 +45,10 @@ pub(crate) fn run(options: &TraceOptions) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Tells what happens until the command ends, or the user has seen enough.
+/// Shows the trace until the command ends, or a signal comes.
 fn follow(options: &TraceOptions) -> Result<ExitCode, Failure> {
     let dir = options.inspect.dir.as_deref();
-    // In a world of its own all is the user's, so that who brings types gets arguments.
+    // All processes of a private world are the user's own: with types, arguments are shown unasked.
     let wants_arguments = options.max_bytes.is_none() && !options.report.aidl.is_empty();
     let extra = wants_arguments.then(|| format!("--max-bytes={ARGUMENT_BYTES}"));
     if let Some(world) = world_for(&options.traced, dir, extra.as_slice())? {
@@ -90,7 +90,7 @@ fn world_for(
     words.extend(traced.manager.then(|| "--manager".into()));
     words.extend(["--".into(), this_program()?]);
     let given: Vec<_> = env::args_os().skip(1).collect();
-    // What is behind is the command's.
+    // Words behind it are the command's.
     let end = given.iter().position(|word| word == "--").unwrap_or(given.len());
     words.extend(given[..end].iter().filter(|word| *word != "--manager").cloned());
     words.push("--here".into());

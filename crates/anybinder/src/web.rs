@@ -1,8 +1,8 @@
-//! `anybinder web`: what a running driver tells, as a page.
+//! `anybinder web`: a page about a running driver.
 //!
-//! This thread looks into the driver, as `ps`, `top`, `waits` and `trace` do, while there is a browser that wants to
-//! know: [`looks`] makes a [`frame`] of each look. Another serves the page and the newest frame ([`server`]), to those
-//! whom [`access`] lets in. The page itself is made of the sources in `web/` of the repository.
+//! This thread looks into the driver, as `ps`, `top`, `waits` and `trace` do, while a browser shows the page: [`looks`]
+//! makes a [`frame`] of each look. Another thread serves the page and the newest frame ([`server`]) to requests that
+//! [`access`] admits. The page itself is built from the sources in `web/` of the repository.
 
 mod access;
 mod calls;

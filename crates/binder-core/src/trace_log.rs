@@ -1,8 +1,8 @@
-//! All that happens on a device, as it happens, for a front end that traces it.
+//! The events of a device, for a front end that traces it.
 //!
-//! Nothing is noted unless a front end asks for it: until then, each place that would note something looks at one
-//! field of the journal, which a send has in hand anyway. The front end takes the events after each call; those
-//! that exceed what is kept meanwhile are counted and lost.
+//! Events are noted only while a front end asks for them: until then, each place that would note one looks at one
+//! field of the journal, which a send has in its cache anyway. The front end takes the events after each call;
+//! those that find no room in the list meanwhile are counted and lost.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ const KEPT_EVENTS: usize = 32 << 10;
 pub struct TraceEvent {
     /// When, by the clock of [`Context::set_now`].
     pub at_ns: u64,
-    /// The users who have to do with it: of the sender or subject, and of the receiver.
+    /// The users of the sender, or of the process that the event is about, and of the receiver.
     pub uids: [u32; 2],
     /// What happened.
     pub what: Traced,
@@ -67,11 +67,11 @@ pub enum Traced {
         /// The `BR_` code that it reads instead.
         code: u32,
     },
-    /// An object, or a file, goes along with the send under way.
+    /// The data of the send under way has an object or a file.
     Carried {
         /// The debug id of the transaction.
         id: u32,
-        /// What goes along.
+        /// The object or file.
         object: TracedObject,
     },
     /// A process has opened the device.
@@ -114,7 +114,7 @@ pub struct TracedData {
     pub len: u32,
 }
 
-/// What goes along with a transaction.
+/// An object or file in the data of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TracedObject {
     /// A reference to an object, or the object itself on its way home.
@@ -157,17 +157,24 @@ impl Journal {
 }
 
 impl Context {
-    /// Has all that happens noted from here on, for [`take_trace`](Self::take_trace).
+    /// Notes all events from here on, for [`take_trace`](Self::take_trace).
     pub fn begin_trace(&mut self) {
         self.journal.trace.get_or_insert_default();
     }
 
-    /// Has nothing noted any more.
+    /// Stops to note events.
     pub fn end_trace(&mut self) {
         self.journal.trace = None;
     }
 
-    /// Moves what was noted behind `events`, and returns how much was not, for want of room.
+    /// Whether there are events for [`take_trace`](Self::take_trace).
+    #[inline]
+    pub fn has_trace(&self) -> bool {
+        let trace = self.journal.trace.as_ref();
+        trace.is_some_and(|it| !it.events.is_empty() || it.dropped > 0)
+    }
+
+    /// Appends the noted events to `events`, and returns how many were lost for want of room.
     pub fn take_trace(&mut self, events: &mut Vec<TraceEvent>) -> u64 {
         let Some(trace) = &mut self.journal.trace else { return 0 };
         if events.is_empty() {
@@ -194,7 +201,7 @@ impl Context {
         self.processes.get(process).map(|process| process.opener.uid)
     }
 
-    /// The users of a transaction's sender and of its receiver; of whom one is gone, the other's stands for both.
+    /// The users of a transaction's sender and of its receiver. If one of these is gone, the other's user stands for both.
     pub(crate) fn uids_of(&self, transaction: &Transaction) -> [u32; 2] {
         let sender = self.uid_of(transaction.sender);
         let receiver = transaction.to_process.and_then(|process| self.uid_of(process));
@@ -210,7 +217,7 @@ impl Context {
         let sender = self.threads[thread].process;
         let uid = self.uid_of(sender).unwrap_or(u32::MAX);
         let top = self.threads[thread].stack.map(|top| &self.transactions[top]);
-        // A call that was accepted is on top of what it was made within.
+        // An accepted call lies on top of the call that it was made within.
         let within = match top {
             Some(own) if own.trace.id == entry.id => {
                 own.from_parent.map(|parent| &self.transactions[parent])
@@ -255,7 +262,7 @@ impl Context {
         self.trace_event([uid; 2], Traced::Unanswered { id, pid, tid, code });
     }
 
-    /// Notes what goes along with the send under way.
+    /// Notes an object or file in the data of the send under way.
     #[cold]
     #[inline(never)]
     pub(crate) fn trace_object(&mut self, draft: &Draft<'_>, object: TracedObject) {
@@ -265,13 +272,13 @@ impl Context {
         self.trace_event([sender, receiver], Traced::Carried { id: entry.id, object });
     }
 
-    /// Notes that a reference, or a node on its way home, goes along with the send under way.
+    /// Notes a reference, or a node that returns to its owner, in the data of the send under way.
     pub(crate) fn trace_node(&mut self, draft: &Draft<'_>, node: NodeKey, handle: Option<u32>) {
         let node = self.nodes[node].debug_id;
         self.trace_object(draft, TracedObject::Node { node, handle });
     }
 
-    /// Notes something that concerns one process alone, by its number.
+    /// Notes an event of one process, which `what` makes of its number.
     pub(crate) fn trace_process(&mut self, process: ProcessKey, what: impl FnOnce(u32) -> Traced) {
         if !self.journal.is_traced() {
             return;
@@ -282,5 +289,5 @@ impl Context {
     }
 }
 
-/// Where events go, while a front end wants them.
+/// The list of events, while a front end traces.
 pub(crate) type TracePlace = Option<Box<TraceLog>>;

@@ -167,7 +167,7 @@ impl DeviceState {
     /// Hands out the actions that are due.
     pub(crate) fn hand_out(&mut self, batch: &mut Batch) {
         self.see_to_lanes();
-        if self.tracer.is_some() {
+        if self.frontend.context().has_trace() {
             self.hand_on_trace();
         }
         self.frontend.take_actions(&mut batch.actions);
@@ -215,7 +215,7 @@ impl DeviceState {
                 self.defer(move |shared| shared.refuse_call(unique, Errno::EIO));
             }
         }
-        if self.tracer.is_some() {
+        if self.frontend.context().has_trace() {
             self.hand_on_trace();
         }
     }
@@ -236,7 +236,7 @@ impl DeviceState {
         self.tracer.is_some()
     }
 
-    /// Hands on what was noted since the job before.
+    /// Hands on the events since the job before.
     #[cold]
     #[inline(never)]
     fn hand_on_trace(&mut self) {

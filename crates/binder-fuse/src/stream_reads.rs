@@ -1,7 +1,7 @@
-//! Reads of a file without end: answered at once, or when there is something to tell.
+//! Reads of a file without end: answered at once, or as soon as there is content.
 //!
-//! Events and traces are such files. Each open file of one has its own [`StreamReads`]; what there is to tell comes from
-//! a [`StreamSource`].
+//! Events and traces are such files. Each open file of one has its own [`StreamReads`]; the content comes from a
+//! [`StreamSource`].
 
 use std::collections::VecDeque;
 
@@ -27,16 +27,16 @@ impl StreamRead {
     }
 }
 
-/// What an open file has to tell.
+/// The content of an open file.
 pub(crate) trait StreamSource {
-    /// Whether there is something.
+    /// Whether there is any.
     fn has_more(&self) -> bool;
 
     /// Takes `size` bytes of it at most.
     fn take(&mut self, size: usize) -> Vec<u8>;
 }
 
-/// Reads of an open file that sleep, and the handle of its poll(2)s.
+/// The reads of an open file that wait, and the poll(2) that does.
 #[derive(Debug, Default)]
 pub(crate) struct StreamReads {
     sleeping: VecDeque<StreamRead>,
@@ -44,7 +44,7 @@ pub(crate) struct StreamReads {
 }
 
 impl StreamReads {
-    /// Answers a read, at once or when there is something.
+    /// Answers a read, at once or as soon as there is content.
     pub(crate) fn read(
         &mut self,
         fuse: &FuseDevice,
@@ -61,7 +61,7 @@ impl StreamReads {
         }
     }
 
-    /// Answers reads that sleep, and wakes threads that poll, if there is something.
+    /// Answers reads that wait, and wakes poll(2), if there is content.
     pub(crate) fn answer(&mut self, fuse: &FuseDevice, source: &mut impl StreamSource) {
         while source.has_more()
             && let Some(read) = self.sleeping.pop_front()
@@ -76,7 +76,7 @@ impl StreamReads {
         }
     }
 
-    /// Has this handle told when there is something, in place of one before; `None` changes nothing.
+    /// Remembers the poll handle to notify once there is content, in place of an earlier one; `None` changes nothing.
     pub(crate) fn poll(&mut self, poll_handle: Option<u64>) {
         self.poll_handle = poll_handle.or(self.poll_handle);
     }

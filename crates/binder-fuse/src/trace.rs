@@ -1,10 +1,9 @@
-//! Traces: what happens on devices, for those who follow it.
+//! Traces: the events of devices, for programs that follow them.
 //!
-//! A device that is traced hands its [events](DeviceTracer) to the inbox of the [`TraceHub`] after each job: names and
-//! numbers, nothing written yet. The writer, a thread that there is while somebody follows, encodes what has come, a
-//! few milliseconds' worth at a time, into the queue of each follower who may see it, and wakes those who sleep.
-//! Neither the inbox nor a queue grows beyond a bound: what finds no room is dropped and counted, and a follower is
-//! told how much. So no follower, however slow, keeps a call waiting.
+//! A traced device encodes its [events](DeviceTracer) into the inbox of the [`TraceHub`] after each job. The writer, a
+//! thread that runs while there is a follower, moves the records of some milliseconds into the queue of each follower
+//! that may see them, and answers the reads that wait. The inbox and the queues are bounded: an event that finds no room
+//! is dropped and counted, and a record tells the follower how many were. So no follower, however slow, delays a call.
 
 mod follower;
 
@@ -26,46 +25,146 @@ use follower::TraceFollower;
 
 pub(crate) use follower::Sight;
 
-/// Events that may wait for the writer, and the bytes of data that they may have.
-const INBOX_EVENTS: usize = 32 << 10;
-const INBOX_DATA_BYTES: usize = 8 << 20;
-/// Room for so many is kept.
-const MESSAGES_KEPT: usize = 2 << 10;
+/// Records that may wait for the writer, and their bytes.
+const INBOX_RECORDS: usize = 32 << 10;
+const INBOX_BYTES: usize = 8 << 20;
+/// Room for so many records and bytes is kept.
+const RECORDS_KEPT: usize = 2 << 10;
+const BYTES_KEPT: usize = 256 << 10;
 /// Bytes of a transaction's data that are told, where data is.
 const DATA_MAX_BYTES: u32 = 4096;
 /// Ancestors that are told of a process.
 const ANCESTORS_MAX: usize = 16;
-/// As many may follow at a time, and as many of one user who does not see all.
+/// The most followers at a time, and the most of one user who does not see all events.
 const FOLLOWERS_MAX: usize = 16;
 const FOLLOWERS_PER_USER: usize = 4;
 /// How long the writer lets events gather: to wake a follower takes longer than to make a call.
 const GATHERS_FOR: Duration = Duration::from_millis(10);
 
-/// Something for the writer.
-#[derive(Debug)]
-enum Message {
-    /// An event of a device, with what was to be found of it then.
-    Event { device: Arc<str>, event: TraceEvent, found: Found },
-    /// A process is called this.
-    Name { pid: u32, name: String },
+/// What the bytes of a [`QueuedRecord`] are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum QueuedKind {
+    /// A record.
+    Record,
+    /// The record of the end of a process' open file: another process may have its number soon.
+    LastRecord,
+    /// The name of a process.
+    Name,
 }
 
-/// What is looked up when an event happens, since it may be gone later.
+/// The description of bytes that wait for the writer.
+#[derive(Clone, Copy, Debug)]
+struct QueuedRecord {
+    kind: QueuedKind,
+    /// The users whom the event concerns.
+    uids: [u32; 2],
+    /// The processes that it is about; 0 is none.
+    pids: [u32; 2],
+    /// Bytes of the record or name.
+    len: u32,
+    /// Bytes of the record without data of calls, which follow; none if it has no data.
+    bare_len: u32,
+}
+
+/// Records and names in the order of events.
 #[derive(Debug, Default)]
-struct Found {
-    /// The interface that the data of a send shows.
-    interface: Option<String>,
-    /// The data, as far as it is wanted.
-    data: Vec<u8>,
-    /// The ancestors of a process that opens a device.
-    ancestors: Vec<u32>,
+struct Batch {
+    entries: Vec<QueuedRecord>,
+    bytes: Vec<u8>,
 }
 
-/// What waits for the writer.
+impl Batch {
+    fn push_name(&mut self, pid: u32, name: &str) {
+        self.bytes.extend_from_slice(name.as_bytes());
+        let len = bytes_of(name.len());
+        self.entries.push(QueuedRecord {
+            kind: QueuedKind::Name,
+            uids: [0; 2],
+            pids: [pid, 0],
+            len,
+            bare_len: 0,
+        });
+    }
+
+    /// Encodes the record of an event, also without its data, for followers that may not see that.
+    fn push_record(&mut self, event: &TraceEvent, mut record: TraceRecord) {
+        let start = self.bytes.len();
+        record.encode(&mut self.bytes);
+        let end = self.bytes.len();
+        if let TraceRecord::Sent(sent) = &mut record
+            && !sent.data.is_empty()
+        {
+            sent.data.clear();
+            record.encode(&mut self.bytes);
+        }
+        let kind = match event.what {
+            Traced::Closed { .. } => QueuedKind::LastRecord,
+            _ => QueuedKind::Record,
+        };
+        let (len, bare_len) = (bytes_of(end - start), bytes_of(self.bytes.len() - end));
+        self.entries.push(QueuedRecord {
+            kind,
+            uids: event.uids,
+            pids: pids_of(&event.what),
+            len,
+            bare_len,
+        });
+    }
+
+    /// Moves all of another batch behind this one, or as much of it as there is room for. Returns how many records were
+    /// dropped.
+    fn append(&mut self, other: &mut Self) -> u64 {
+        let mut dropped = 0;
+        if self.entries.len() + other.entries.len() <= INBOX_RECORDS
+            && self.bytes.len() + other.bytes.len() <= INBOX_BYTES
+        {
+            self.entries.extend_from_slice(&other.entries);
+            self.bytes.extend_from_slice(&other.bytes);
+        } else {
+            for (entry, full, bare) in other.parts() {
+                let bytes = full.len() + bare.len();
+                if self.entries.len() < INBOX_RECORDS && self.bytes.len() + bytes <= INBOX_BYTES {
+                    self.entries.push(*entry);
+                    self.bytes.extend_from_slice(full);
+                    self.bytes.extend_from_slice(bare);
+                } else {
+                    dropped += 1;
+                }
+            }
+        }
+        other.clear();
+        dropped
+    }
+
+    /// The entries, each with its bytes, and with those of the record without data.
+    fn parts(&self) -> impl Iterator<Item = (&QueuedRecord, &[u8], &[u8])> {
+        let mut rest = &self.bytes[..];
+        self.entries.iter().map(move |entry| {
+            let (full, behind) = rest.split_at(entry.len as usize);
+            let (bare, behind) = behind.split_at(entry.bare_len as usize);
+            rest = behind;
+            (entry, full, bare)
+        })
+    }
+
+    /// Forgets all, and keeps some of the memory.
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.entries.shrink_to(RECORDS_KEPT);
+        self.bytes.clear();
+        self.bytes.shrink_to(BYTES_KEPT);
+    }
+}
+
+/// A length as a [`QueuedRecord`] has it: no record has much more than 4096 bytes.
+fn bytes_of(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+/// The records that wait for the writer.
 #[derive(Debug, Default)]
 struct Inbox {
-    messages: Vec<Message>,
-    data_bytes: usize,
+    batch: Batch,
     dropped: u64,
     /// Whether there is a writer, and whether it sleeps until something comes.
     has_writer: bool,
@@ -74,39 +173,16 @@ struct Inbox {
     is_closed: bool,
 }
 
-impl Inbox {
-    fn push(&mut self, message: Message) {
-        let data_bytes = match &message {
-            Message::Event { found, .. } => found.data.len(),
-            Message::Name { .. } => 0,
-        };
-        if self.messages.len() < INBOX_EVENTS && self.data_bytes + data_bytes <= INBOX_DATA_BYTES {
-            self.data_bytes += data_bytes;
-            self.messages.push(message);
-        } else {
-            self.dropped += 1;
-        }
-    }
-}
-
-/// Those who follow, and the names of processes.
+/// The followers, and the names of processes.
 #[derive(Debug, Default)]
 struct Followers {
     by_id: HashMap<FollowerId, TraceFollower>,
     names: BTreeMap<u32, String>,
-    memory: WriterMemory,
+    /// Memory of the writer, kept from one batch to the next.
+    batch: Batch,
 }
 
-/// Memory for what is written, kept from one time to the next: to have it anew for each record costs more than to write that.
-#[derive(Debug, Default)]
-struct WriterMemory {
-    messages: Vec<Message>,
-    /// A record as those are told it who see the data, and as the others are.
-    full: Vec<u8>,
-    bare: Vec<u8>,
-}
-
-/// All that is traced of a mount, and all who follow it.
+/// The trace of a mount, and its followers.
 ///
 /// `followers` is locked before `inbox`, where both are; `inbox` is locked within jobs of devices, for as long as it
 /// takes to put something in it.
@@ -142,7 +218,7 @@ impl TraceHub {
         if is_full {
             return Err(Errno::EMFILE);
         }
-        // What has happened before is for those who followed then.
+        // Events so far are for the followers that were here before.
         self.flush_to(&mut followers);
         let mut follower = TraceFollower::new(sight);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -158,11 +234,11 @@ impl TraceHub {
         let mut followers = self.followers();
         followers.by_id.remove(&id);
         if followers.by_id.is_empty() {
-            followers.memory = WriterMemory::default();
+            followers.batch = Batch::default();
         }
     }
 
-    /// What is wanted of devices: `None` if nobody follows, else whether somebody follows data, too.
+    /// What devices are to trace: `None` without a follower, else whether any of them wants data, too.
     pub(crate) fn wanted(&self) -> Option<DataWanted> {
         let followers = self.followers();
         let wants_data = followers.by_id.values().any(|it| it.sight().data == DataWanted::Yes);
@@ -198,7 +274,7 @@ impl TraceHub {
         loop {
             let mut inbox = self.inbox();
             inbox.is_writer_idle = true;
-            let is_idle = |it: &mut Inbox| it.messages.is_empty() && !it.is_closed;
+            let is_idle = |it: &mut Inbox| it.batch.entries.is_empty() && !it.is_closed;
             inbox = self.arrived.wait_while(inbox, is_idle).unwrap_or_else(|it| it.into_inner());
             inbox.is_writer_idle = false;
             let gathered = self.arrived.wait_timeout_while(inbox, GATHERS_FOR, |it| !it.is_closed);
@@ -212,23 +288,21 @@ impl TraceHub {
         }
     }
 
-    /// Encodes what has come for those who may see it, and answers their reads.
+    /// Moves the records that have come to each follower that may see them, and answers reads that wait.
     pub(crate) fn flush(&self) {
         self.flush_to(&mut self.followers());
     }
 
     fn flush_to(&self, followers: &mut Followers) {
-        let mut messages = std::mem::take(&mut followers.memory.messages);
+        let mut batch = std::mem::take(&mut followers.batch);
         let dropped = {
             let mut inbox = self.inbox();
-            std::mem::swap(&mut inbox.messages, &mut messages);
-            inbox.data_bytes = 0;
+            std::mem::swap(&mut inbox.batch, &mut batch);
             std::mem::take(&mut inbox.dropped)
         };
-        messages.iter_mut().for_each(|message| followers.distribute(message));
-        messages.clear();
-        messages.shrink_to(MESSAGES_KEPT);
-        followers.memory.messages = messages;
+        followers.distribute(&batch);
+        batch.clear();
+        followers.batch = batch;
         for follower in followers.by_id.values_mut() {
             follower.note_dropped(dropped);
             follower.answer(&self.fuse);
@@ -238,7 +312,7 @@ impl TraceHub {
     /// Answers a read of the stream, at once or when there is something to tell.
     pub(crate) fn read(&self, id: FollowerId, read: StreamRead) {
         if read.is_nonblocking && !self.is_readable(id, None) {
-            // It asks for what there is now.
+            // It asks for all that has happened until now.
             self.flush();
         }
         if let Some(follower) = self.followers().by_id.get_mut(&id) {
@@ -257,11 +331,14 @@ impl TraceHub {
         followers.by_id.values_mut().any(|follower| follower.interrupt(&self.fuse, target))
     }
 
-    /// Tells how processes are called that have been here before.
+    /// Tells the names of processes that had a device open before the trace began.
     pub(crate) fn name_processes(&self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {
             if let Some(name) = name_of(pid) {
-                self.inbox().push(Message::Name { pid, name });
+                let mut named = Batch::default();
+                named.push_name(pid, &name);
+                let mut inbox = self.inbox();
+                inbox.dropped += inbox.batch.append(&mut named);
             }
         }
     }
@@ -276,48 +353,37 @@ impl TraceHub {
 }
 
 impl Followers {
-    /// Tells what is in a message, whose parts it takes: messages are too large to be moved without need.
-    fn distribute(&mut self, message: &mut Message) {
-        let (device, event, found) = match message {
-            Message::Name { pid, name } => {
-                self.names.insert(*pid, std::mem::take(name));
-                // What it was called before.
-                self.by_id.values_mut().for_each(|follower| follower.forget_name(*pid));
-                return;
+    /// Puts records into the queues of the followers that may see them.
+    fn distribute(&mut self, batch: &Batch) {
+        let Self { by_id, names, .. } = self;
+        for (entry, full, bare) in batch.parts() {
+            let [pid, _] = entry.pids;
+            if entry.kind == QueuedKind::Name {
+                names.insert(pid, String::from_utf8_lossy(full).into_owned());
+                // Followers may know an earlier name.
+                by_id.values_mut().for_each(|follower| follower.forget_name(pid));
+                continue;
             }
-            Message::Event { device, event, found } => (&*device, &*event, found),
-        };
-        let Self { by_id, names, memory: WriterMemory { full, bare, .. } } = self;
-        full.clear();
-        bare.clear();
-        let mut record = record_of(device, event, found);
-        record.encode(full);
-        if let TraceRecord::Sent(sent) = &mut record
-            && !sent.data.is_empty()
-        {
-            sent.data.clear();
-            record.encode(bare);
-        }
-        let bare = if bare.is_empty() { &*full } else { &*bare };
-        for follower in by_id.values_mut() {
-            let Some(wanted) = follower.sight().of(event.uids) else { continue };
-            for pid in pids_of(&event.what).into_iter().filter(|pid| *pid != 0) {
-                follower.introduce(pid, || known_name(names, pid));
+            let bare = if bare.is_empty() { full } else { bare };
+            for follower in by_id.values_mut() {
+                let Some(wanted) = follower.sight().of(entry.uids) else { continue };
+                for pid in entry.pids.into_iter().filter(|pid| *pid != 0) {
+                    follower.introduce(pid, || known_name(names, pid));
+                }
+                follower.put_encoded(match wanted {
+                    DataWanted::Yes => full,
+                    DataWanted::No => bare,
+                });
             }
-            follower.put_encoded(match wanted {
-                DataWanted::Yes => full,
-                DataWanted::No => bare,
-            });
-        }
-        if let Traced::Closed { pid } = event.what {
-            // The number may be another's soon.
-            names.remove(&pid);
-            by_id.values_mut().for_each(|follower| follower.forget_name(pid));
+            if entry.kind == QueuedKind::LastRecord {
+                names.remove(&pid);
+                by_id.values_mut().for_each(|follower| follower.forget_name(pid));
+            }
         }
     }
 }
 
-/// What a process is called, looked up if it was not before.
+/// The name of a process, which is read if it is not known yet.
 fn known_name(names: &mut BTreeMap<u32, String>, pid: u32) -> Option<String> {
     match names.entry(pid) {
         Entry::Occupied(known) => Some(known.get().clone()),
@@ -332,47 +398,43 @@ pub(crate) enum DataWanted {
     No,
 }
 
-/// What hands the events of one device on.
+/// Hands the events of one device to the hub.
 #[derive(Debug)]
 pub(crate) struct DeviceTracer {
     hub: Arc<TraceHub>,
     device: Arc<str>,
     data: DataWanted,
-    /// Memory for what is handed on.
+    /// Memory for the events and records of a job, kept from one to the next.
     events: Vec<TraceEvent>,
-    messages: Vec<Message>,
+    batch: Batch,
 }
 
 impl DeviceTracer {
     pub(crate) fn new(hub: Arc<TraceHub>, device: &str, data: DataWanted) -> Self {
-        Self { hub, device: device.into(), data, events: Vec::new(), messages: Vec::new() }
+        let (events, batch) = (Vec::new(), Batch::default());
+        Self { hub, device: device.into(), data, events, batch }
     }
 
-    /// Hands on what `take` has noted: what was sent lies in the buffers of `clients` still.
+    /// Hands on the events that `take` moves out of the core. The data of sends still lies in the buffers of `clients`.
     pub(crate) fn hand_on(
         &mut self,
         clients: &Clients,
         take: impl FnOnce(&mut Vec<TraceEvent>) -> u64,
     ) {
         let dropped = take(&mut self.events);
-        if self.events.is_empty() && dropped == 0 {
-            return;
-        }
-        for event in self.events.drain(..) {
-            let (interface, data) = look_at_data(&event.what, clients, self.data);
-            let mut found = Found { interface, data, ancestors: Vec::new() };
+        for event in &self.events {
             // The process waits for its open, so that it is there still.
-            if let Traced::Opened { pid } = event.what {
-                let name = name_of(pid).map(|name| Message::Name { pid, name });
-                self.messages.extend(name);
-                found.ancestors = descendants::ancestors(pid).take(ANCESTORS_MAX).collect();
+            if let Traced::Opened { pid } = event.what
+                && let Some(name) = name_of(pid)
+            {
+                self.batch.push_name(pid, &name);
             }
-            let device = self.device.clone();
-            self.messages.push(Message::Event { device, event, found });
+            let record = record_of(&self.device, event, clients, self.data);
+            self.batch.push_record(event, record);
         }
+        self.events.clear();
         let mut inbox = self.hub.inbox();
-        inbox.dropped += dropped;
-        self.messages.drain(..).for_each(|message| inbox.push(message));
+        inbox.dropped += dropped + inbox.batch.append(&mut self.batch);
         if std::mem::take(&mut inbox.is_writer_idle) {
             self.hub.arrived.notify_one();
         }
@@ -380,15 +442,19 @@ impl DeviceTracer {
 }
 
 /// The interface that a send shows, and its data, as far as that is wanted.
-fn look_at_data(what: &Traced, clients: &Clients, wanted: DataWanted) -> (Option<String>, Vec<u8>) {
-    let Traced::Sent { entry, data: Some(place), .. } = what else { return (None, Vec::new()) };
-    let TracedData { receiver, start, len } = *place;
+fn look_at_data(
+    kind: TransactionKind,
+    place: Option<TracedData>,
+    clients: &Clients,
+    wanted: DataWanted,
+) -> (Option<String>, Vec<u8>) {
+    let Some(TracedData { receiver, start, len }) = place else { return (None, Vec::new()) };
     let Some(client) = clients.get(receiver) else { return (None, Vec::new()) };
     let memory = client.buffer.memory();
     let read = |at: usize, into: &mut [u8]| {
         at + into.len() <= len as usize && memory.read(start as usize + at, into).is_ok()
     };
-    let is_call = entry.kind != TransactionKind::Reply;
+    let is_call = kind != TransactionKind::Reply;
     let interface = is_call.then(|| binder_report::interface_of_data(read)).flatten();
     let mut data = Vec::new();
     if wanted == DataWanted::Yes {
@@ -419,34 +485,43 @@ fn name_of(pid: u32) -> Option<String> {
     Some(proc_files::comm(pid).ok()?.to_string_lossy().trim_end().to_owned())
 }
 
-fn record_of(device: &Arc<str>, event: &TraceEvent, found: &mut Found) -> TraceRecord {
+/// The record of an event, with the details that may be gone later.
+fn record_of(
+    device: &Arc<str>,
+    event: &TraceEvent,
+    clients: &Clients,
+    wanted: DataWanted,
+) -> TraceRecord {
     let at_ns = event.at_ns;
     let device = || device.clone();
     match event.what {
-        Traced::Sent { ref entry, within, .. } => TraceRecord::Sent(SentRecord {
-            at_ns,
-            device: device(),
-            id: entry.id,
-            kind: match entry.kind {
-                TransactionKind::Call => SendKind::Call,
-                TransactionKind::Oneway => SendKind::Oneway,
-                TransactionKind::Reply => SendKind::Reply,
-            },
-            from_pid: entry.from_pid,
-            from_tid: entry.from_tid,
-            to_pid: entry.to_pid,
-            to_tid: entry.to_tid,
-            node: entry.node,
-            handle: entry.handle,
-            code: entry.code,
-            flags: entry.flags,
-            data_bytes: entry.data_size,
-            offsets_bytes: entry.offsets_size,
-            within,
-            status: send_status(entry.end),
-            interface: found.interface.take(),
-            data: std::mem::take(&mut found.data),
-        }),
+        Traced::Sent { ref entry, within, data } => {
+            let (interface, data) = look_at_data(entry.kind, data, clients, wanted);
+            TraceRecord::Sent(SentRecord {
+                at_ns,
+                device: device(),
+                id: entry.id,
+                kind: match entry.kind {
+                    TransactionKind::Call => SendKind::Call,
+                    TransactionKind::Oneway => SendKind::Oneway,
+                    TransactionKind::Reply => SendKind::Reply,
+                },
+                from_pid: entry.from_pid,
+                from_tid: entry.from_tid,
+                to_pid: entry.to_pid,
+                to_tid: entry.to_tid,
+                node: entry.node,
+                handle: entry.handle,
+                code: entry.code,
+                flags: entry.flags,
+                data_bytes: entry.data_size,
+                offsets_bytes: entry.offsets_size,
+                within,
+                status: send_status(entry.end),
+                interface,
+                data,
+            })
+        }
         Traced::Received { id, pid, tid } => TraceRecord::Received { at_ns, id, pid, tid },
         Traced::Undelivered { id, errno } => {
             TraceRecord::Undelivered { at_ns, id, errno: errno.unsigned_abs() }
@@ -462,7 +537,7 @@ fn record_of(device: &Arc<str>, event: &TraceEvent, found: &mut Found) -> TraceR
             TraceRecord::Carried { at_ns, id, object }
         }
         Traced::Opened { pid } => {
-            let ancestors = std::mem::take(&mut found.ancestors);
+            let ancestors = descendants::ancestors(pid).take(ANCESTORS_MAX).collect();
             TraceRecord::Opened { at_ns, device: device(), pid, ancestors }
         }
         Traced::Closed { pid } => TraceRecord::Closed { at_ns, device: device(), pid },
@@ -490,17 +565,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_inbox_has_as_many_messages_and_bytes_as_it_may() {
-        let event = |len| Message::Event {
-            device: "binder".into(),
-            event: TraceEvent { at_ns: 0, uids: [0; 2], what: Traced::Opened { pid: 1 } },
-            found: Found { data: vec![0; len], ..Found::default() },
+    fn an_inbox_has_as_many_records_and_bytes_as_it_may() {
+        let event = TraceEvent { at_ns: 0, uids: [0; 2], what: Traced::Thawed { pid: 1 } };
+        let batch = |count: usize| {
+            let mut batch = Batch::default();
+            let record = TraceRecord::Thawed { at_ns: 0, device: "binder".into(), pid: 1 };
+            (0..count).for_each(|_| batch.push_record(&event, record.clone()));
+            batch
         };
-        let mut inbox = Inbox::default();
-        inbox.push(event(INBOX_DATA_BYTES));
-        inbox.push(event(1));
-        assert_eq!((inbox.messages.len(), inbox.dropped), (1, 1));
-        (0..INBOX_EVENTS).for_each(|_| inbox.push(event(0)));
-        assert_eq!((inbox.messages.len(), inbox.dropped), (INBOX_EVENTS, 2));
+        let mut inbox = batch(INBOX_RECORDS - 2);
+        assert_eq!(inbox.append(&mut batch(5)), 3);
+        assert_eq!((inbox.entries.len(), inbox.append(&mut batch(1))), (INBOX_RECORDS, 1));
+        let len = inbox.bytes.len();
+        assert_eq!(
+            inbox.parts().map(|(_, full, bare)| full.len() + bare.len()).sum::<usize>(),
+            len
+        );
+
+        let mut inbox = Batch::default();
+        inbox.push_name(1, &"x".repeat(INBOX_BYTES));
+        assert_eq!((inbox.append(&mut batch(1)), inbox.entries.len()), (1, 1));
     }
 }

@@ -8,7 +8,7 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
-/// What a page shows, as of one moment.
+/// The figures of a page, of one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MetricFamilies(Vec<Family>);
 
@@ -35,18 +35,18 @@ pub struct SampleList(Vec<(Labels, SampleValue)>);
 /// Names and values.
 type Labels = Vec<(&'static str, String)>;
 
-/// What was found.
+/// The value of a sample.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SampleValue {
-    /// So many of them.
+    /// A count.
     Whole(u64),
-    /// So much.
+    /// A measurement.
     Real(f64),
-    /// So many of each size.
+    /// Counts by size.
     Histogram(HistogramSample),
 }
 
-/// How often something took how long, or the like.
+/// How often a measurement fell into each class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistogramSample {
     /// All of them together.
@@ -81,14 +81,13 @@ impl From<f64> for SampleValue {
 }
 
 impl MetricFamilies {
-    /// Adds a family of what there is at this moment. Of something that is measured the name ends with the unit: a base
-    /// unit, as `_seconds` and `_bytes`.
+    /// Adds a family of gauges. The name of a measurement ends with its unit, a base unit as `_seconds` or `_bytes`.
     pub fn gauge(&mut self, name: &'static str, help: &'static str) -> &mut SampleList {
         self.add(name, help, MetricKind::Gauge)
     }
 
-    /// Adds a family of what has happened so far, which never becomes less. The name that is read ends with `_total`; this
-    /// one does not.
+    /// Adds a family of counters, which never decrease. The name that Prometheus reads ends with `_total`; this one does
+    /// not.
     pub fn counter(&mut self, name: &'static str, help: &'static str) -> &mut SampleList {
         self.add(name, help, MetricKind::Counter)
     }
@@ -114,8 +113,8 @@ impl MetricFamilies {
         text
     }
 
-    /// The text in Prometheus' own format 0.0.4, for who does not ask for the newer one. It calls a family of counters
-    /// as it calls their samples.
+    /// The text in Prometheus' own format 0.0.4, for readers that do not ask for the newer one. There the name of a family
+    /// of counters is that of its samples.
     pub fn to_prometheus(&self) -> String {
         let mut text = String::new();
         for line in self.to_open_metrics().lines().filter(|line| *line != "# EOF") {
@@ -130,7 +129,7 @@ impl MetricFamilies {
         text
     }
 
-    /// Takes a line apart that says what a family of counters is.
+    /// Takes the line apart that describes a family of counters.
     fn counter_in_comment<'l>(&self, line: &'l str) -> Option<(&'l str, &'l str, &'l str)> {
         let words = line.strip_prefix("# HELP ").or_else(|| line.strip_prefix("# TYPE "))?;
         let name = words.split(' ').next()?;

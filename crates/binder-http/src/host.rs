@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::header::{self, HeaderMap};
 
-/// The address of a server, by which it knows what is meant for it.
+/// The address of a server, by which it recognizes requests that are meant for it.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnHost(SocketAddr);
 
@@ -19,14 +19,14 @@ impl OwnHost {
         self.0
     }
 
-    /// Whether a request is meant for this server, and no other's page has made it: a name that leads here
-    /// for a moment (DNS rebinding) is no address of ours.
+    /// Whether a request is meant for this server, and was not made by a page of another server. A name that another
+    /// site has resolve to this machine (DNS rebinding) is not accepted.
     pub fn admits(self, headers: &HeaderMap) -> bool {
         let Some(host) = only_host(headers) else { return false };
         self.is_own(host) && is_of_no_other_page(headers, host)
     }
 
-    /// The same for what a whole network may read: then by any name.
+    /// The same for a page that a whole network may read: by any name.
     pub fn admits_by_any_name(self, headers: &HeaderMap) -> bool {
         only_host(headers).is_some_and(|host| is_of_no_other_page(headers, host))
     }

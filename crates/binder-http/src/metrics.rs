@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::{MetricFamilies, OwnHost, serve};
 
-/// Connections at a time: who scrapes needs one.
+/// Connections at a time: a scraper needs one.
 const CONNECTIONS_MAX: usize = 8;
 /// Where the page is.
 const PLACE: &str = "/metrics";
@@ -23,7 +23,7 @@ const PLACE: &str = "/metrics";
 ///
 /// # Errors
 ///
-/// What it should be, in words.
+/// The expected form, in words.
 pub fn parse_metrics_address(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     let address = port.or_else(|_| text.parse());
@@ -37,7 +37,7 @@ pub struct MetricsListener {
     host: OwnHost,
 }
 
-/// What finds out how it is at this moment, or fails.
+/// Collects the figures of this moment, or fails.
 type Collect = dyn Fn() -> Option<MetricFamilies> + Send + Sync;
 
 #[derive(Clone)]
@@ -66,8 +66,8 @@ impl MetricsListener {
         format!("http://{}{PLACE}", self.host.address())
     }
 
-    /// Serves the page in a thread of its own, for as long as this process lives. Nothing is collected but when somebody
-    /// asks for it.
+    /// Serves the page in a thread of its own, for as long as this process lives. Figures are collected only when the page
+    /// is read.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// What is answered to a request, with the headers that it has.
+    /// The answer to a request with these headers.
     fn ask(address: SocketAddr, request: &str) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();

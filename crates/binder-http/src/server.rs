@@ -1,4 +1,4 @@
-//! The server: connections with deadlines, of which there are few.
+//! The server: few connections, each with a deadline.
 
 use std::convert::Infallible;
 use std::io;
@@ -12,10 +12,10 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::Semaphore;
 
-/// A request whose head has not come by then is none.
+/// A connection whose request has no complete head by then is closed.
 const HEAD_WITHIN: Duration = Duration::from_secs(5);
 
-/// Serves all who come, in this thread, `connections_max` at a time; a further one waits.
+/// Serves connections in this thread, `connections_max` at a time; further ones wait.
 ///
 /// # Errors
 ///

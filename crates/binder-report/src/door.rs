@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use binder_core::ProcessKey;
 use serde::{Deserialize, Serialize};
 
-/// By what a client makes its calls.
+/// How a client makes its calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -13,7 +13,7 @@ pub enum Door {
     /// By the file that it has open, through FUSE.
     #[default]
     Fuse,
-    /// By memory that it shares with the driver; by the file what cannot be done there.
+    /// By memory that it shares with the driver, and by the file where that cannot serve.
     Ring,
     /// The same, and some calls, from it or to it, by memory that two clients share.
     Lane,

@@ -1,4 +1,4 @@
-//! Each device in a few numbers, however many processes it has: for who looks every few seconds, for years.
+//! Each device in a few numbers, however many processes it has: cheap enough to be read every few seconds.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -10,7 +10,7 @@ use crate::records::{ProcessRecord, processes};
 use crate::stats::named_counters;
 use crate::{DeviceReport, Door, LockUsage};
 
-/// What there is of everything on one device, and how often what has happened there.
+/// How many objects of each kind one device has, and how often each command and return was used there.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DeviceFigures {
     /// The device; empty for those that are gone.
@@ -66,7 +66,7 @@ pub fn device_figures(devices: &[DeviceReport]) -> Vec<DeviceFigures> {
     figures
 }
 
-/// What there is of a device beside its processes.
+/// The figures of a device that are not about its processes.
 fn figures_of(device: &DeviceReport) -> DeviceFigures {
     let DeviceReport { name, snapshot, lock, doors: _ } = device;
     let references = snapshot.processes.iter().flat_map(|process| &process.references);

@@ -52,7 +52,7 @@ impl Interfaces {
     }
 }
 
-/// What an item tells of that was sent to the process it belongs to.
+/// The transaction of an item, if it was sent to the process that the item belongs to.
 fn at_receiver(item: &SnapshotItem) -> Option<&TransactionView> {
     match item {
         SnapshotItem::StackEntry(entry) => {

@@ -1,4 +1,4 @@
-//! What a Binder driver tells of itself, as text.
+//! Reports of a Binder driver, as text.
 //!
 //! Snapshots of the core go in; out come the formats of binderfs's logs ([`state`](state()),
 //! [`stats`](stats()), [`transaction_log`]), which parsers of Android read, and [`records`], which
@@ -38,9 +38,9 @@ pub struct DeviceReport {
     pub name: String,
     /// Its tables.
     pub snapshot: binder_core::Snapshot,
-    /// By what its clients come.
+    /// How its clients make their calls.
     pub doors: Doors,
-    /// How its lock was used; `None` for what devices left that are gone.
+    /// How its lock was used; `None` for the sum of devices that are gone.
     pub lock: Option<LockUsage>,
 }
 

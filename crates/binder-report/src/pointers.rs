@@ -1,6 +1,6 @@
 //! How logs show addresses.
 
-/// What becomes of the pointers that clients gave their objects.
+/// How the pointers that clients gave their objects are written.
 #[derive(Clone, Copy)]
 pub enum Pointers<'a> {
     /// They are shown.

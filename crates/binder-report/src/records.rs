@@ -21,8 +21,8 @@ pub use processes::{ProcessRecord, processes};
 pub use state::{StateRecord, state_records};
 pub use stats::{MemoryRecord, Share, StatsRecord, stats_records};
 
-/// How much work waits in queues. A completion is none: it tells a thread what it has done itself, and may
-/// ride along with what it reads next, whenever that is.
+/// How much work waits in queues. A completion does not count: it tells a thread about its own send, and may wait for
+/// the thread's next read.
 fn count_work<'a>(todo: impl Iterator<Item = &'a WorkView>) -> usize {
     todo.filter(|work| !matches!(work, WorkView::TransactionComplete)).count()
 }

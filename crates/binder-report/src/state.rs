@@ -15,7 +15,7 @@ const NS_PER_MS: u64 = 1_000_000;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
     All,
-    /// Only what is under way.
+    /// Only processes and threads with transactions under way.
     Busy,
 }
 

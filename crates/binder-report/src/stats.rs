@@ -26,7 +26,7 @@ pub fn stats(devices: &[DeviceReport]) -> String {
     text.0
 }
 
-/// What all processes of all devices ever did.
+/// The counters of all processes of all devices, including those that are gone.
 pub(crate) fn sum_of_counters(devices: &[DeviceReport]) -> Counters {
     totals(devices).counters
 }

@@ -1,9 +1,9 @@
-//! Who waits for whom, found in the records of calls and threads: circles, and processes without a thread to spare.
+//! The graph of waits, made of the records of calls and threads: deadlocks, and processes without an idle thread.
 //!
-//! A thread waits for its innermost call. A call that is served waits for the thread that serves it; one that is queued
-//! waits for any thread of its receiver, and so is stuck only if all of them are. Records are not of one moment, so a
-//! thread counts as stuck only if the records show what it waits for: what is told of a deadlock is true, and one that
-//! involves more than Binder is not seen.
+//! A thread waits for its innermost call. A served call waits for the thread that serves it; a queued call waits for any
+//! thread of its receiver, and so is stuck only if all of them are. Records are not of one moment, so a thread counts as
+//! stuck only if the records show what it waits for: a deadlock that is found is real, and one that involves more than
+//! Binder is not found.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -22,7 +22,7 @@ pub type WaitingThread = (u32, u32);
 /// An open device of a process: the device and the process.
 type Pool<'a> = (&'a str, u32);
 
-/// Who waits for whom.
+/// The threads that wait, and the calls that they wait for.
 #[derive(Clone, Debug)]
 pub struct WaitGraph<'a> {
     /// The innermost call of each thread that waits for one.
@@ -32,18 +32,18 @@ pub struct WaitGraph<'a> {
     threads: BTreeMap<Pool<'a>, Vec<(u32, ThreadUse)>>,
 }
 
-/// What a thread can do for its process.
+/// Whether a thread can take calls to its process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ThreadUse {
     /// It waits for calls.
     Idle,
-    /// It takes calls when it has done what it does.
+    /// It takes calls, and is busy.
     Looper,
     /// It may never take any.
     Other,
 }
 
-/// A process none of whose threads can take a call that waits.
+/// A process without a thread that could take a call that waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExhaustedPool<'a> {
     /// The device.
@@ -107,7 +107,7 @@ impl<'a> WaitGraph<'a> {
         }
     }
 
-    /// Whether a call cannot end while these threads wait.
+    /// Whether a call cannot end while the `stuck` threads wait.
     fn is_stuck(&self, call: &CallRecord, stuck: &BTreeMap<WaitingThread, &CallRecord>) -> bool {
         let is_thread_stuck = |tid: u32| stuck.contains_key(&(call.to_pid, tid));
         match call.stage {
@@ -116,7 +116,7 @@ impl<'a> WaitGraph<'a> {
                 let pool = self.pool(call);
                 !pool.is_empty() && pool.iter().all(|(tid, _)| is_thread_stuck(*tid))
             }
-            // The thread that it is for waits in a read, and takes it.
+            // The call is for one thread, which waits in a read and takes it.
             Stage::Queued | Stage::InLine | Stage::Abandoned => false,
         }
     }
@@ -154,7 +154,7 @@ impl<'a> WaitGraph<'a> {
         tid.map(|tid| (call.to_pid, tid)).filter(|thread| stuck.contains_key(thread))
     }
 
-    /// Processes to which something is queued that any of their threads may take, and none is idle.
+    /// Processes with queued work for any of their threads, and without an idle one.
     pub fn exhausted(&self) -> Vec<ExhaustedPool<'a>> {
         let mut queued: BTreeMap<Pool<'a>, Vec<&'a CallRecord>> = BTreeMap::new();
         for call in self.calls {
@@ -182,7 +182,8 @@ impl<'a> WaitGraph<'a> {
         exhausted
     }
 
-    /// The waits that no other wait is for, each with what it waits for in turn, the oldest first.
+    /// Chains of waits, the oldest first: each begins with a wait of a thread that no thread waits for, and goes on with what
+    /// that waits for in turn.
     pub fn chains(&self) -> Vec<Vec<&'a CallRecord>> {
         let awaited: BTreeSet<WaitingThread> =
             self.waits.values().map(|it| (it.to_pid, it.to_tid)).collect();

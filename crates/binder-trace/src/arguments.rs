@@ -1,7 +1,7 @@
 //! Arguments and results of calls, decoded from their data by the types of their methods.
 //!
-//! [`walk`] goes through the bytes, which anybody may have made, and gives [`value`]s; it stops where the bytes end or are
-//! not of the types, and says which. Where there are no types, [`guess`] tells what the bytes look like.
+//! [`walk`] goes through the bytes, which any client may have written, and makes [`value`]s of them. It stops where the
+//! bytes end or do not fit the types, and says which. Without types, [`guess`] makes values that the bytes look like.
 
 mod guess;
 mod value;
@@ -20,10 +20,10 @@ use crate::calls::TracedCall;
 use crate::methods::MethodNames;
 use crate::record::SentRecord;
 
-/// What a service has answered.
+/// The answer of a service.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DecodedReply {
-    /// What it returns, and what it has filled.
+    /// The value that the method returns, and its `out` parameters.
     Results(DecodedParcel),
     /// An exception instead.
     Exception {
@@ -34,11 +34,11 @@ pub enum DecodedReply {
         /// Its own code, if that is the exception; else 0.
         service_specific: i32,
     },
-    /// The status of a transaction that came to nothing.
+    /// The status of a transaction that failed at the receiver.
     Status(StatusCode),
 }
 
-/// Decodes the first `max_bytes` bytes of what was sent with a call, if the types are known.
+/// Decodes the first `max_bytes` bytes of a request, if its types are known.
 pub fn decoded_request(
     call: &TracedCall,
     methods: &MethodNames,
@@ -55,7 +55,7 @@ pub fn decoded_request(
     Some(walk.fields(&method.request))
 }
 
-/// Decodes the first `max_bytes` bytes of what came back, if the types are known.
+/// Decodes the first `max_bytes` bytes of a reply, if its types are known.
 pub fn decoded_reply(
     call: &TracedCall,
     methods: &MethodNames,
@@ -82,12 +82,15 @@ pub fn decoded_reply(
     })
 }
 
-/// What the first `max_bytes` bytes of what was sent look like behind the name of the interface, whatever they are.
+/// Guesses values of the first `max_bytes` bytes of a send, behind the name of the interface.
 pub(crate) fn guessed(sent: &SentRecord, max_bytes: usize) -> Vec<DecodedValue> {
     let data = &sent.data[..sent.data.len().min(max_bytes)];
     let mut reader = Reader::new(data);
-    if let Some(interface) = sent.interface.as_deref() {
-        let _form = token::form_of(&mut reader, interface);
+    if let Some(interface) = sent.interface.as_deref()
+        && token::form_of(&mut reader, interface).is_none()
+    {
+        // The data is cut off within the name.
+        return Vec::new();
     }
     guess::guessed(data, reader.position())
 }
@@ -110,7 +113,7 @@ impl core::fmt::Display for DecodedReply {
 }
 
 impl DecodedReply {
-    /// What it returns and has filled, if it is no failure.
+    /// The results, if it is no failure.
     pub fn results(&self) -> Option<&DecodedParcel> {
         match self {
             Self::Results(results) => Some(results),

@@ -27,7 +27,7 @@ pub(crate) fn put_bytes(bytes: &mut Vec<u8>, content: &[u8]) {
     bytes.extend_from_slice(content);
 }
 
-/// What is left to read of a record.
+/// The bytes of a record that are not read yet.
 #[derive(Clone, Copy)]
 pub(crate) struct ByteReader<'a>(pub(crate) &'a [u8]);
 

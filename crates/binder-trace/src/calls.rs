@@ -1,4 +1,4 @@
-//! Calls, put together from the records of what happened to each.
+//! Calls, put together from the records of their events.
 //!
 //! A call is known from its send to its end: that its reply was read, or that there will be none. As many are kept as
 //! can be under way at a time; of more, the oldest are given up, and counted.
@@ -12,7 +12,7 @@ use crate::record::{CarriedObject, SendKind, SendStatus, SentRecord, TraceRecord
 
 /// Calls that are kept at a time.
 const KEPT_CALLS: usize = 64 << 10;
-/// Objects that are kept for sends which have not been told yet.
+/// Objects that are kept for sends whose records have not come yet.
 const KEPT_OBJECTS: usize = 64 << 10;
 /// Nesting that is shown.
 const DEPTH_MAX: usize = 32;
@@ -26,7 +26,7 @@ pub struct CallParty {
     pub tid: u32,
 }
 
-/// How a call stands, or has ended.
+/// Whether a call is under way, or how it has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CallStatus {
     /// It is under way.
@@ -35,14 +35,14 @@ pub enum CallStatus {
     Done,
     /// It was refused.
     Refused {
-        /// What its sender reads, as a `BR_` code.
+        /// The `BR_` code that its sender reads.
         code: u32,
         /// The cause, as a positive number; 0 if there is none.
         errno: u32,
     },
     /// It was accepted, and there will be no reply.
     Failed {
-        /// What its sender reads instead, as a `BR_` code.
+        /// The `BR_` code that its sender reads instead.
         code: u32,
     },
     /// It could not be delivered, or its reply could not.
@@ -53,7 +53,7 @@ pub enum CallStatus {
 }
 
 impl CallStatus {
-    /// Whether it came to a bad end.
+    /// Whether it has failed.
     pub fn is_error(self) -> bool {
         match self {
             Self::Pending | Self::Done => false,
@@ -67,7 +67,7 @@ impl CallStatus {
 pub struct TracedReply {
     /// The reply as it was sent.
     pub sent: SentRecord,
-    /// What went along with it.
+    /// The objects and files in its data.
     pub objects: Vec<CarriedObject>,
 }
 
@@ -76,11 +76,11 @@ pub struct TracedReply {
 pub struct TracedCall {
     /// The call as it was sent.
     pub sent: SentRecord,
-    /// What went along with it.
+    /// The objects and files in its data.
     pub objects: Vec<CarriedObject>,
     /// How many calls it was made within, as far as these are known.
     pub depth: usize,
-    /// Who has received it, once one has; before, who is to.
+    /// The thread that has received it; before that, the process that is to.
     pub receiver: CallParty,
     /// When it was received.
     pub received_ns: Option<u64>,
@@ -88,12 +88,12 @@ pub struct TracedCall {
     pub reply: Option<TracedReply>,
     /// When it came to its end.
     pub ended_ns: Option<u64>,
-    /// How it stands.
+    /// Whether it is under way, or how it has ended.
     pub status: CallStatus,
 }
 
 impl TracedCall {
-    /// Who has sent it.
+    /// The thread that has sent it.
     pub fn sender(&self) -> CallParty {
         CallParty { pid: self.sent.from_pid, tid: self.sent.from_tid }
     }
@@ -121,7 +121,7 @@ impl TracedCall {
     }
 }
 
-/// What comes of a record.
+/// What a record adds to the calls.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TraceItem {
     /// A call or one-way was sent, and is under way: [`CallTracker::get`] has it.
@@ -138,7 +138,7 @@ pub struct CallTracker {
     calls: BTreeMap<u32, TracedCall>,
     /// The calls that replies under way answer.
     answered: BTreeMap<u32, u32>,
-    /// What goes along with sends that have not been told.
+    /// Objects and files of sends whose records have not come yet.
     carried: BTreeMap<u32, Vec<CarriedObject>>,
     carried_count: usize,
     names: BTreeMap<u32, String>,
@@ -147,7 +147,7 @@ pub struct CallTracker {
 }
 
 impl CallTracker {
-    /// Takes a record, and tells what comes of it: a send that is refused begins and ends.
+    /// Takes a record, and hands what it adds to `tell`: a send that is refused begins and ends at once.
     pub fn take(&mut self, record: TraceRecord, mut tell: impl FnMut(&Self, TraceItem)) {
         match record {
             TraceRecord::Clock { at_ns, unix_ns } => self.clock = Some((at_ns, unix_ns)),
@@ -182,7 +182,7 @@ impl CallTracker {
             | TraceRecord::Frozen { .. }
             | TraceRecord::Thawed { .. } => tell(self, TraceItem::Note(record)),
             TraceRecord::Dropped { .. } => {
-                // The sends that these go along with may be among what was dropped, and never be told.
+                // The records of their sends may be among those that were dropped.
                 self.carried.clear();
                 self.carried_count = 0;
                 tell(self, TraceItem::Note(record));
@@ -227,7 +227,7 @@ impl CallTracker {
             SendStatus::Accepted => {
                 self.answered.insert(id, call);
             }
-            // Its caller, if there is one, is told next.
+            // The record of its caller, if there is one, comes next.
             SendStatus::Refused { code, errno } => {
                 found.status = CallStatus::Refused { code, errno };
                 self.end(call, at_ns, CallStatus::Refused { code, errno }, tell);

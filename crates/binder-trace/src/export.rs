@@ -18,7 +18,7 @@ pub use csv::csv;
 pub use pcapng::{DISSECTOR, pcapng};
 pub use perfetto::perfetto;
 
-/// The calls of a whole trace, and what is known of who makes them.
+/// The calls of a whole trace, and the names of processes and methods.
 #[derive(Debug, Default)]
 pub struct CallLog {
     calls: Vec<TracedCall>,
@@ -28,12 +28,13 @@ pub struct CallLog {
 }
 
 impl CallLog {
-    /// Puts the calls together from records; those that have not come to their end are the last.
+    /// Puts the calls together from records.
     pub fn new(records: impl Iterator<Item = TraceRecord>, methods: MethodNames) -> Self {
-        let (mut calls, mut tracker, mut dropped) = (Vec::new(), CallTracker::default(), 0);
+        let (mut calls, mut tracker, mut dropped) = (Vec::new(), CallTracker::default(), 0_u64);
         for record in records {
             if let TraceRecord::Dropped { records } = record {
-                dropped += records;
+                // Counts of a file may be any.
+                dropped = dropped.saturating_add(records);
             }
             tracker.take(record, |_, item| {
                 if let TraceItem::Ended(call) = item {
@@ -80,8 +81,8 @@ impl CallLog {
         parties
     }
 
-    /// What threads do, by the call that it is part of: a caller from its send to the end, a server from the receipt
-    /// to the answer. Of a one-way there are two moments.
+    /// The time that threads spend in each call: the caller from send to end, the server from receipt to reply. A one-way
+    /// has two moments.
     fn slices(&self) -> impl Iterator<Item = Slice<'_>> {
         self.calls.iter().flat_map(|call| {
             let unix_ns = |at_ns: u64| self.tracker.unix_ns(at_ns);
@@ -109,7 +110,7 @@ enum SliceEnd {
     Server,
 }
 
-/// What a thread does, from a moment to another, in nanoseconds since 1970.
+/// The time that a thread spends in a call, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 struct Slice<'a> {
     call: &'a TracedCall,
@@ -192,5 +193,12 @@ mod tests {
         let slices: Vec<_> =
             log.slices().map(|slice| (slice.end_ns - slice.begin_ns) / 1000).collect();
         assert_eq!(slices, [5, 3, 1, 1, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn dropped_records_are_counted_up_to_the_largest_number() {
+        let dropped = TraceRecord::Dropped { records: u64::MAX };
+        let log = CallLog::new([dropped.clone(), dropped].into_iter(), MethodNames::default());
+        assert_eq!((log.dropped(), log.is_empty()), (u64::MAX, true));
     }
 }

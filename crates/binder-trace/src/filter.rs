@@ -1,4 +1,4 @@
-//! What of a trace is told.
+//! Which calls and events of a trace are shown.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -8,7 +8,7 @@ use crate::calls::{CallTracker, TracedCall};
 use crate::methods::MethodNames;
 use crate::record::TraceRecord;
 
-/// Processes that are kept in mind, with those that have closed their devices.
+/// Processes that are remembered, including those that have closed their devices.
 const KEPT_PROCESSES: usize = 4096;
 
 /// Which processes are wanted besides those that are chosen by pid or name, once they open a device.
@@ -23,7 +23,7 @@ pub enum NewProcesses {
     All,
 }
 
-/// What is wanted; each list that is not empty must have something that fits.
+/// The calls and events that are wanted: each list that is not empty must have an entry that fits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceFilter {
     /// Processes that send or receive.
@@ -52,7 +52,7 @@ impl TraceFilter {
         self.least_ns.is_some() || self.only_errors
     }
 
-    /// Learns of a process that opens or closes a device; to be told of records before the tracker takes them.
+    /// Learns of a process that opens or closes a device. Takes each record before the tracker does.
     pub fn learn(&mut self, record: &TraceRecord, tracker: &CallTracker) {
         match record {
             TraceRecord::Opened { pid, ancestors, .. } => {
@@ -67,12 +67,12 @@ impl TraceFilter {
                 if is_wanted || is_open {
                     *self.followed.entry(*pid).or_default() += 1;
                 } else {
-                    // The number is another's than before.
+                    // Another process has this number now.
                     self.followed.remove(pid);
                 }
             }
             TraceRecord::Closed { pid, .. } => {
-                // What ends with it is still to be told.
+                // The ends of its calls come after this.
                 if let Some(opens) = self.followed.get_mut(pid) {
                     *opens = opens.saturating_sub(1);
                 }
@@ -101,7 +101,7 @@ impl TraceFilter {
             && (!only_errors || call.status.is_error())
     }
 
-    /// Whether something else is wanted. What is about no call is not, where calls of a kind are.
+    /// Whether an event is wanted that is not about a call. It is not, where the filter chooses calls.
     pub fn wants_note(&self, note: &TraceRecord, tracker: &CallTracker) -> bool {
         let is_about_calls =
             self.needs_end() || !self.interfaces.is_empty() || !self.methods.is_empty();

@@ -50,7 +50,7 @@ struct CallLine<'a> {
     results: Option<&'a DecodedParcel>,
     #[serde(skip_serializing_if = "Option::is_none")]
     results_end: Option<String>,
-    /// What the service says instead.
+    /// The failure that the service has answered instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -59,7 +59,7 @@ struct CallLine<'a> {
     reply_data: String,
 }
 
-/// Something else.
+/// An event that is not about a call.
 #[derive(Serialize)]
 struct NoteLine<'a> {
     kind: &'static str,
@@ -133,7 +133,7 @@ pub fn to_json(
     })
 }
 
-/// Writes something else as a line; nothing of what has no line of its own.
+/// Writes an event that is not about a call as a line; the empty text for a record that has no line of its own.
 pub fn note_to_json(note: &TraceRecord, tracker: &CallTracker) -> String {
     let line = |kind, at_ns: u64, device, pid: u32, node| NoteLine {
         kind,

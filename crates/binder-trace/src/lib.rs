@@ -1,10 +1,10 @@
 //! Traces of Binder calls.
 //!
-//! A driver writes [`TraceRecord`]s, one for each thing that happens; `record` encodes and decodes them. `calls` puts
-//! calls together from them again: when each was sent, received, answered, and what went along. What is told of those
-//! is chosen by `filter`, named by `methods`, decoded by `arguments`, and written by `line`, `json`, `summary`, or in formats of other
-//! programs by [`export`]. `recording` keeps records in files, and `replay`
-//! tells which calls of one can be made once more. Nothing here looks at the system.
+//! A driver writes [`TraceRecord`]s, one for each event; `record` encodes and decodes them. `calls` puts calls together
+//! from records: when each was sent, received and answered, and its objects. `filter` chooses calls, `methods` names
+//! them, `arguments` decodes their data; `line`, `json` and `summary` write them, and [`export`] does in formats of other
+//! programs. `recording` keeps records in files, and `replay` tells which calls of one can be made once more. Nothing
+//! here makes a system call.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -24,16 +24,16 @@ const ROW_BYTES: usize = 16;
 /// that is made while another is served are indented more than that.
 #[derive(Clone, Debug, Default)]
 pub struct LineWriter {
-    /// What is wanted.
+    /// The calls and events that are written.
     pub filter: TraceFilter,
-    /// What calls are called.
+    /// The names of methods.
     pub methods: MethodNames,
     /// Bytes of data that are shown, as arguments where their types are known.
     pub max_data_bytes: usize,
 }
 
 impl LineWriter {
-    /// Appends what there is to tell of an item.
+    /// Appends the lines of an item.
     pub fn write(&self, tracker: &CallTracker, item: &TraceItem, out: &mut String) {
         match item {
             TraceItem::Began(id) => {
@@ -147,8 +147,8 @@ impl LineWriter {
         parcel.bytes_from()
     }
 
-    /// Appends data of a call or its reply of which no types are known: its bytes, and before them what they look like, if
-    /// the call is of an interface. Others may send anything.
+    /// Appends the data of a request or reply whose types are not known: its bytes, and before them a guess at values, if
+    /// the call names an interface. The data of other calls may have any form.
     fn write_unknown(&self, head: &str, call: &TracedCall, sent: &SentRecord, out: &mut String) {
         let guess = guessed(sent, self.max_data_bytes);
         if call.sent.interface.is_some() && !guess.is_empty() {
@@ -239,7 +239,7 @@ fn write_note(tracker: &CallTracker, note: &TraceRecord, out: &mut String) {
     }
 }
 
-/// What each line begins with: the time of day in UTC, the device, two spaces for each call around it.
+/// The beginning of each line: the time of day in UTC, the device, two spaces for each call around this one.
 fn head(tracker: &CallTracker, at_ns: u64, device: &str, depth: usize) -> String {
     let unix_ns = tracker.unix_ns(at_ns);
     let (seconds, us) = (unix_ns / NS_PER_SECOND, unix_ns % NS_PER_SECOND / NS_PER_US);
@@ -259,12 +259,12 @@ fn party(tracker: &CallTracker, CallParty { pid, tid }: CallParty) -> String {
     }
 }
 
-/// A name without what would act on the terminal, or on the words beside it: any program may name processes and devices.
+/// A name without characters that act on the terminal or on the text beside it: programs choose names of processes and devices.
 pub fn printable(name: &str) -> String {
     name.chars().filter(|char| !char.is_control() && !is_format(*char)).collect()
 }
 
-/// Whether a character is not to be seen, and may turn the order of those that are.
+/// Whether a character is invisible, and may change the order of the characters beside it.
 fn is_format(char: char) -> bool {
     matches!(char, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -44,14 +44,14 @@ impl core::fmt::Display for BadCodeMap {
 
 impl core::error::Error for BadCodeMap {}
 
-/// Names of methods, and types of those that sources tell of.
+/// The names of methods, and the types of those whose sources were read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MethodNames {
     names: BTreeMap<String, BTreeMap<u32, String>>,
     catalog: WireCatalog,
 }
 
-/// What a call is called.
+/// The names of a call's interface and method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Naming<'a> {
     /// The interface, where it shows.
@@ -83,11 +83,11 @@ impl core::fmt::Display for Naming<'_> {
 }
 
 impl MethodNames {
-    /// What a call is called.
+    /// The names of a call's interface and method.
     pub fn naming<'a>(&'a self, sent: &'a SentRecord) -> Naming<'a> {
         let (interface, code) = (sent.interface.as_deref(), sent.code);
         let known = interface.and_then(|interface| self.names.get(interface)?.get(&code));
-        // Those that all versioned interfaces have.
+        // Methods that all versioned interfaces have.
         let typed = self.types(sent).map(|method| method.name.as_str());
         let common = || {
             let letters = code.to_be_bytes();
@@ -101,7 +101,7 @@ impl MethodNames {
         self.names.entry(interface.into()).or_default().insert(code, method.into());
     }
 
-    /// Adds those of a code map. Empty lines and what follows a `#` do not count.
+    /// Adds the methods of a code map. Empty lines do not count, nor the rest of a line behind a `#`.
     ///
     /// # Errors
     ///
@@ -122,8 +122,8 @@ impl MethodNames {
         Ok(())
     }
 
-    /// Those of AIDL sources, given as paths and texts, and what is to be said of sources that do not parse: methods
-    /// of these are named as far as they can be read, but their types, and those of what uses them, are not known.
+    /// Reads AIDL sources, given as paths and texts. Returns, too, the mistakes of sources that do not parse: their
+    /// methods are named as far as they can be read, but types that they define are not known.
     pub fn of_aidl(sources: impl IntoIterator<Item = (String, String)>) -> (Self, Vec<String>) {
         let sources: Vec<_> =
             sources.into_iter().map(|(path, text)| SourceFile::new(path, text)).collect();
@@ -140,7 +140,7 @@ impl MethodNames {
         (methods, mistakes)
     }
 
-    /// What the method of a call sends and returns, if its types are known.
+    /// The types of a call's method, if they are known.
     pub(crate) fn types(&self, sent: &SentRecord) -> Option<&WireMethod> {
         let number = sent.code.checked_sub(FIRST_CALL)?;
         self.catalog.method(sent.interface.as_deref()?, number)

@@ -1,7 +1,7 @@
-//! What a driver tells of what happens on its devices, and the bytes for that.
+//! The records by which a driver tells the events of its devices, and their encoding.
 //!
-//! A record is its length, a byte for its kind, and its fields in order. A reader passes over kinds that it does not
-//! know, and over fields behind those that it knows: both may be added without another version.
+//! A record is its length, a byte for its kind, and its fields in order. A reader skips kinds that it does not know, and
+//! fields behind those that it knows: both may be added without a new version.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -14,7 +14,7 @@ const RECORD_MAX_BYTES: usize = 1 << 20;
 /// Most records take less.
 const ENCODED_BYTES: usize = 128;
 
-/// What was sent.
+/// The kinds of sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendKind {
     /// A call: its sender waits for a reply.
@@ -39,7 +39,7 @@ pub enum SendStatus {
     },
 }
 
-/// What goes along with a send.
+/// An object or a file in the data of a send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CarriedObject {
     /// A reference to an object, by its debug id, or the object itself on its way home.
@@ -65,7 +65,7 @@ pub struct SentRecord {
     pub device: Arc<str>,
     /// The debug id of the transaction.
     pub id: u32,
-    /// What it is.
+    /// Whether it is a call, a one-way or a reply.
     pub kind: SendKind,
     /// The sending process.
     pub from_pid: u32,
@@ -103,7 +103,7 @@ pub struct SentRecord {
 pub enum TraceRecord {
     /// At this time of the driver's clock it was so late: nanoseconds since 1970.
     Clock { at_ns: u64, unix_ns: u64 },
-    /// A process has this name, here and in what follows.
+    /// A process has this name from here on.
     Named { pid: u32, name: String },
     /// A send was accepted or refused.
     Sent(SentRecord),
@@ -160,7 +160,7 @@ impl TraceRecord {
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.reserve(ENCODED_BYTES);
         let start = bytes.len();
-        // Most records are shorter than what one byte tells.
+        // The length of most records fits into one byte.
         bytes.push(0);
         self.put_body(bytes);
         let len = bytes.len() - start - 1;
@@ -227,7 +227,7 @@ impl TraceRecord {
         }
     }
 
-    /// Reads what is behind the length of a record; `None` if it is of a kind that came later.
+    /// Reads the rest of a record, behind its length; `None` if it is of a kind that this version does not know.
     ///
     /// # Errors
     ///
@@ -278,7 +278,7 @@ impl TraceRecord {
         })
     }
 
-    /// The records of what concerns a process, which begin alike.
+    /// The records about one process, which all begin alike.
     fn of_device(kind: u8, from: &mut ByteReader<'_>) -> Option<Self> {
         let (device, at_ns) = (from.text()?.into(), from.number()?);
         Some(match kind {

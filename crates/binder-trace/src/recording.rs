@@ -1,9 +1,9 @@
 //! A recording: a trace in a file.
 //!
-//! It begins with [`recording_head`] and goes on in blocks, each a mark, the length and the checksum of its content, and
-//! its content: whole records. A program that records appends a block at a time, so that one that is killed leaves all
-//! blocks but perhaps the last. A reader passes over what is no block, or is not what its checksum says, to the
-//! next mark, and counts what it has passed over.
+//! It begins with [`recording_head`], which blocks follow. A block is a mark, the length and the checksum of its content,
+//! and the content: whole records. A recorder appends a block at a time, so that all blocks but perhaps the last are
+//! there after it was killed. A reader skips bytes that are no block, and blocks whose checksum is wrong, up to the
+//! next mark, and counts the bytes that it has skipped.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use crate::checksum::crc32c;
 use crate::record::{RecordStream, TraceRecord};
 
 const MAGIC: [u8; 8] = *b"ABTRACE\n";
-/// Changes when a reader of the one before would not understand a block.
+/// Changes when readers of the version before would not understand a block.
 const VERSION: u32 = 1;
 const HEAD_BYTES: usize = MAGIC.len() + 4;
 const MARK: [u8; 4] = *b"\xabTB1";
@@ -19,7 +19,7 @@ const BLOCK_HEAD_BYTES: usize = MARK.len() + 8;
 /// The longest block that is read.
 const BLOCK_MAX_BYTES: usize = 16 << 20;
 
-/// What is no recording.
+/// A file that is no recording, or one that this version cannot read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadRecording {
     /// It does not begin as one.
@@ -41,7 +41,7 @@ impl core::fmt::Display for BadRecording {
 
 impl core::error::Error for BadRecording {}
 
-/// What a recording begins with.
+/// The first bytes of a recording.
 pub fn recording_head() -> [u8; 12] {
     let mut head = [0; HEAD_BYTES];
     head[..MAGIC.len()].copy_from_slice(&MAGIC);

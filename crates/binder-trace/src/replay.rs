@@ -1,4 +1,4 @@
-//! Calls that can be made once more, and what their replies are compared by.
+//! Calls that can be made once more, and how their replies are compared.
 
 use alloc::vec::Vec;
 
@@ -23,7 +23,7 @@ pub enum ReplayRefusal {
     WithoutReply,
     /// Its reply was recorded in part, or not at all.
     ReplyCut,
-    /// Its reply has objects or descriptors, whose names are others each time.
+    /// Its reply has objects or descriptors, whose numbers differ each time.
     ReplyObjects,
 }
 
@@ -53,7 +53,7 @@ impl ReplayRefusal {
     }
 }
 
-/// What to send for a call once more, behind the name of the interface.
+/// The bytes to send for a call once more, behind the name of the interface.
 ///
 /// # Errors
 ///

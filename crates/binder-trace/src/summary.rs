@@ -9,15 +9,15 @@ use crate::histogram::LatencyHistogram;
 use crate::methods::MethodNames;
 use crate::record::SendKind;
 
-/// Rows that are kept of each table: more methods or pairs than people read. What is beyond counts as one.
+/// Rows that are kept of each table: more methods or pairs than people read. All further ones share a row.
 const KEPT_ROWS: usize = 4096;
 
 /// Calls of one kind.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SummaryRow {
-    /// From send to end, of those that have ended well.
+    /// From send to end, of calls that have succeeded.
     pub took: LatencyHistogram,
-    /// Those that did not.
+    /// Calls that have failed.
     pub errors: u64,
     /// Bytes that were sent and answered.
     pub bytes: u64,
@@ -76,7 +76,7 @@ impl Summary {
         self.counts[1]
     }
 
-    /// By interface and method: those that took the most time first.
+    /// Rows by interface and method, those with the most time first.
     pub fn by_method(&self) -> Vec<(&str, &SummaryRow)> {
         sorted(&self.methods)
     }

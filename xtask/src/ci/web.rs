@@ -1,5 +1,5 @@
 //! The page of `anybinder web`: its types, its unit tests, and that the bundle which is checked in is what its sources
-//! build to. What a browser shows of it is seen by the test `page` of `anybinder`, with the packages that come here.
+//! build to. What a browser shows of it is seen by the test `scenario` of `anybinder`, with the packages that come here.
 
 use std::path::PathBuf;
 use std::process::Command;

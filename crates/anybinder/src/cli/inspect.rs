@@ -20,7 +20,7 @@ pub(crate) struct InspectOptions {
 /// List the processes that use a binder, and what each holds.
 ///
 /// IDLE counts threads that wait for a call, NODES objects that the process offers, HANDLES objects of
-/// others that it knows, QUEUED what it has not read, BYTES what lies in its receive area; SERVING
+/// others that it knows, QUEUED work that it has not read, BYTES data in its receive area; SERVING
 /// counts calls that it has not answered, WAITING its own calls.
 ///
 /// Below come the RPC servers that programs publish, and their sessions: those of this user, and for root of all users.
@@ -37,7 +37,7 @@ pub(crate) struct PsOptions {
     pub(crate) inspect: InspectOptions,
 }
 
-/// Show what the processes of a binder do, as it changes.
+/// Show the activity of a binder's processes, as it changes.
 ///
 /// For each open device: threads, calls and one-ways in a second, queues, buffers and pages, objects and
 /// handles, and how long calls to it have taken. Press ? for the keys.
@@ -82,14 +82,14 @@ pub(crate) struct StateOptions {
     #[command(flatten)]
     pub(crate) inspect: InspectOptions,
 
-    /// Only what this process has
+    /// Only threads, objects, handles and buffers of this process
     #[arg(long)]
     pub(crate) pid: Option<u32>,
 }
 
-/// Show how often what has happened: objects made, commands given, returns read.
+/// Show counters: objects made, commands given, returns read.
 ///
-/// Counters of all include those of processes that are gone.
+/// Totals include processes that are gone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -105,7 +105,7 @@ pub(crate) struct StatsOptions {
     pub(crate) pid: Option<u32>,
 }
 
-/// Show what is under way: who waits for whom, since when, and for what.
+/// Show the calls under way: caller, receiver, and since when.
 ///
 /// A call is served once its receiver has read it, queued before, and in line if it is a one-way that
 /// waits behind another to the same object. INTERFACE is told where the data begins with its name, as
@@ -125,11 +125,11 @@ pub(crate) struct TransactionsOptions {
     pub(crate) graph: bool,
 }
 
-/// Find what will not end by itself: deadlocks, processes without a thread left, one-ways that pile up.
+/// Find waits that will not end by themselves: deadlocks, processes without a thread left, one-ways that pile up.
 ///
-/// Looks for half a second, so that what passes is not told. A deadlock is a circle of calls in which each waits for a
-/// process all of whose threads wait in it; one that involves more than Binder is not seen. A process has no thread
-/// left when something waits for it and none of its threads is idle: what these serve is told with it.
+/// Looks for half a second, so that waits which pass are not shown. A deadlock is a circle of calls in which each waits
+/// for a process all of whose threads wait in it; one that involves more than Binder is not seen. A process has no thread
+/// left when a call waits for it and none of its threads is idle: the calls that these serve are shown with it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -140,7 +140,7 @@ pub(crate) struct WaitsOptions {
     #[command(flatten)]
     pub(crate) inspect: InspectOptions,
 
-    /// Go on, and tell of what lasts, and when it is over
+    /// Go on, and report each finding once it has lasted, and when it is over
     #[arg(short, long)]
     pub(crate) watch: bool,
 
@@ -148,15 +148,15 @@ pub(crate) struct WaitsOptions {
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = interval, requires = "watch")]
     pub(crate) interval: f64,
 
-    /// Seconds for which something must last to be told, with --watch
+    /// Seconds for which a finding must last to be reported, with --watch
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = interval, requires = "watch")]
     pub(crate) longer_than: f64,
 }
 
-/// Show processes, objects and calls in a browser, as they change: who knows and waits for whom, and how long calls take.
+/// Show processes, objects and calls in a browser, as they change: a graph of handles and waits, and how long calls take.
 ///
-/// Prints the address of the page, which has a secret in it: whoever knows that sees what the user sees who has started
-/// this. Nothing is read, and no call traced, while no browser shows the page. Ends by ^C.
+/// Prints the address of the page, which contains a secret: whoever knows the address sees the page, with the rights of
+/// the user who has started it. Nothing is read, and no call traced, while no browser shows the page. Ends by ^C.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -194,8 +194,9 @@ pub(crate) struct LogOptions {
     #[arg(short, long)]
     pub(crate) follow: bool,
 
-    /// With --follow, also tell of calls that wait for so many seconds, and of what lasts for as long and does not end
-    /// by itself, as `anybinder waits --watch` does: deadlocks, processes without a thread left, one-ways that pile up
+    /// With --follow, also report calls that wait for so many seconds, and waits that will not end by themselves and have
+    /// lasted for as long, as `anybinder waits --watch` does: deadlocks, processes without a thread left, one-ways that
+    /// pile up
     #[arg(long, value_name = "SECONDS", value_parser = interval, num_args = 0..=1, require_equals = true,
           default_missing_value = "5", requires = "follow")]
     pub(crate) waits: Option<f64>,

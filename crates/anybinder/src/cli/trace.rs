@@ -17,8 +17,8 @@ const DATA_BYTES_MAX: i64 = 4096;
 /// A call and its reply are a line each, indented for each call that they are made within; a reply's tells how long
 /// the call was queued, served, and on its way back. Follows the binderfs that is mounted, or runs CMD in a private
 /// world and follows that, on stderr; CMD's arguments come after `--`. Ends with CMD, or by ^C. Interfaces are told
-/// where the data begins with their names, methods where --aidl or --codes name them. Who is neither root nor serves
-/// the binderfs sees his own calls alone.
+/// where the data begins with their names, methods where --aidl or --codes name them. Root, and the user who serves the
+/// binderfs, see all calls; other users see their own.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -60,7 +60,7 @@ pub(crate) struct TraceOptions {
     pub(crate) traced: TracedCommand,
 }
 
-/// What is run while it is traced.
+/// The command that is traced.
 #[derive(Debug, Args)]
 pub(crate) struct TracedCommand {
     /// Run CMD where this program runs, and follow the binderfs there, instead of a world of its own
@@ -76,34 +76,34 @@ pub(crate) struct TracedCommand {
     pub(crate) command: Vec<OsString>,
 }
 
-/// What of a trace is shown, and how.
+/// Which calls of a trace are shown, and how.
 #[derive(Debug, Args)]
 pub(crate) struct TraceReportOptions {
     /// Count calls, time and errors, by method and by pair of processes, and tell at the end
     #[arg(short = 'c', long = "count")]
     pub(crate) counts: bool,
 
-    /// Only what these processes send or receive
+    /// Only calls that these processes send or receive
     #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',')]
     pub(crate) pids: Vec<u32>,
 
-    /// Only what processes send or receive in whose names this is
+    /// Only calls that processes send or receive whose names contain this
     #[arg(short, long = "name", value_name = "TEXT")]
     pub(crate) names: Vec<String>,
 
-    /// With --pid or --name, also what processes send or receive that open a device while it is traced: those that
-    /// were started by a chosen one, or by one that such a process has started ("descendants", the default), or
-    /// all ("all"). A process that has a device open already, and one that uses its parent's open device, is not new.
-    /// Whose parent has ended before it opens a device is nobody's descendant
+    /// With --pid or --name, also calls of processes that open a device while it is traced: descendants of a chosen
+    /// process ("descendants", the default), or all ("all"). A process that has a device open already is not new, nor is
+    /// one that uses its parent's open device. A process whose parent has ended before it opens a device is no
+    /// descendant
     #[arg(long, value_name = "WHO", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "descendants")]
     pub(crate) follow: Option<FollowedProcesses>,
 
-    /// Only what passes on these devices
+    /// Only calls on these devices
     #[arg(long = "device", value_name = "NAME")]
     pub(crate) devices: Vec<String>,
 
-    /// Only calls of interfaces in whose names this is
+    /// Only calls of interfaces whose names contain this
     #[arg(short, long = "interface", value_name = "TEXT")]
     pub(crate) interfaces: Vec<String>,
 
@@ -132,13 +132,13 @@ pub(crate) struct TraceReportOptions {
 /// Processes that are shown besides those that were asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FollowedProcesses {
-    /// Those that come from a chosen one
+    /// Descendants of a chosen process
     Descendants,
-    /// All that open a device
+    /// All processes that open a device
     All,
 }
 
-/// What to do with a recording.
+/// The actions on recordings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceAction {
     Record(TraceRecordOptions),
@@ -264,7 +264,7 @@ pub(crate) enum TraceFormat {
 ///
 /// The calls of the interface that the service has are made in their order, one after the other, by this program;
 /// one-ways among them are sent, with no reply to compare. Replies are equal if all their bytes are, or their status
-/// is. What has objects or descriptors, or was recorded in part, is refused and counted: record with --max-bytes 4096.
+/// is. Calls with objects or descriptors, or recorded in part, are refused and counted: record with --max-bytes 4096.
 /// A call that is not answered in time is told and is the last.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -1,4 +1,4 @@
-//! `anybinder log`: what went wrong.
+//! `anybinder log`: calls that failed.
 
 use std::io::{BufRead, BufReader};
 use std::process::ExitCode;
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &LogOptions) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has a thread tell what waits for so long, and what does not end by itself, as long as the program runs.
+/// Starts a thread that reports calls that wait for so long, and waits that do not end, while the program runs.
 fn tell_waits(options: &InspectOptions, patience: Duration) -> Result<(), Failure> {
     let (binderfs, is_json) = (Binderfs::find(options)?, options.json);
     // A mistake in the command line is told at once.
@@ -73,7 +73,7 @@ fn news_text(news: WaitNews, is_json: bool) -> String {
     }
 }
 
-/// One line: time, device, kind, sender and target, reason.
+/// One line: time, kind, sender, receiver, reason.
 fn to_text(event: &EventRecord) -> String {
     let to = match (event.to_pid, event.to_tid) {
         (None, _) => format!("handle {}", event.handle),

@@ -38,7 +38,7 @@ pub(crate) fn run(options: &PsOptions) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The driver's records, by process and device.
+/// The records of the driver, by process and device.
 fn processes(options: &InspectOptions) -> Result<Vec<NamedProcess>, Failure> {
     let mut records: Vec<ProcessRecord> = Binderfs::find(options)?.read("processes.json")?;
     records.sort_by(|a, b| (a.pid, &a.device).cmp(&(b.pid, &b.device)));

@@ -1,4 +1,4 @@
-//! RPC servers that programs publish: those of this user, and for root of all users.
+//! RPC servers that programs publish: of this user's programs, and for root of all users'.
 
 use binder::transport::rpc::{PublishedReport, published_reports};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub(crate) struct PublishedServer {
     pub(crate) record: ServerRecord,
 }
 
-/// The statistics that a process publishes of a server. Programs have the library built in: it may be an older one, or a newer.
+/// A server, as its process describes it. Programs have the library built in, which may be older or newer than this one.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ServerRecord {
@@ -34,7 +34,7 @@ pub(crate) struct ServerRecord {
     pub(crate) clients: Vec<SessionRecord>,
 }
 
-/// A resource of a server's clients.
+/// The use of a resource by the clients of a server.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct ResourceRecord {
@@ -93,7 +93,7 @@ impl PublishedServer {
 }
 
 impl SessionRecord {
-    /// The client: the name in its certificate, or else its address and user.
+    /// The client: by its certificate, or else by its address and user.
     pub(crate) fn client(&self) -> String {
         match (&self.certificate, self.uid) {
             (Some(name), _) => format!("{name} at {}", self.peer),

@@ -1,4 +1,4 @@
-//! `anybinder stats`: how often what has happened.
+//! `anybinder stats`: counters, and the resources of users beside their limits.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `anybinder transactions`: the calls under way.
+//! `anybinder transactions`: calls under way.
 
 use std::process::ExitCode;
 
@@ -82,7 +82,7 @@ pub(super) fn party(pid: u32, tid: u32) -> String {
 }
 
 /// A code as people know it: Android's own are four letters, as `_PNG` for a ping.
-fn code_words(code: u32) -> String {
+pub(super) fn code_words(code: u32) -> String {
     let letters = code.to_be_bytes();
     if letters[0] == b'_' && letters.iter().all(u8::is_ascii_graphic) {
         return letters.map(char::from).iter().collect();

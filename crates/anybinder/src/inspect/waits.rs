@@ -1,4 +1,4 @@
-//! `anybinder waits`: which threads wait for which, and which waits will not end by themselves.
+//! `anybinder waits`: calls that wait, deadlocks, exhausted thread pools, one-ways that pile up.
 
 mod watcher;
 
@@ -11,27 +11,27 @@ use binder_report::records::{CallKind, CallRecord, Stage, StateRecord, to_lines}
 use binder_report::{ExhaustedPool, WaitGraph};
 use serde::Serialize;
 
-use super::transactions::{age, party};
+use super::transactions::{age, code_words, party};
 use super::{Binderfs, name_of, print};
 use crate::cli::WaitsOptions;
 use crate::failure::Failure;
 
 pub(crate) use watcher::{WaitNews, WaitWatcher};
 
-/// How long a wait must last before it is reported.
+/// Time between two looks: a wait that both see has lasted for as long.
 const CONFIRM_AFTER: Duration = Duration::from_millis(100);
 /// Looks at queues before one is said to grow.
 const GROWTH_LOOKS: usize = 5;
 /// A queue of fewer one-ways is none to speak of.
 const GROWTH_LEAST: usize = 8;
 
-/// Something that will not end by itself, or may not.
+/// A condition that will not end by itself, or may not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Finding {
     /// Calls that wait for each other.
     Deadlock { device: String, calls: Vec<CallRecord> },
-    /// A process without a thread for what waits.
+    /// A process without a thread for the calls that wait.
     Exhausted {
         device: String,
         pid: u32,
@@ -47,7 +47,7 @@ pub(crate) enum Finding {
 }
 
 impl Finding {
-    /// Its identity while it lasts.
+    /// Identifies it from one look to the next.
     fn key(&self) -> String {
         match self {
             Self::Deadlock { calls, .. } => {
@@ -60,7 +60,7 @@ impl Finding {
         }
     }
 
-    /// Its description, in lines.
+    /// The lines that describe it.
     pub(crate) fn words(&self) -> String {
         match self {
             Self::LongWait { call } => {
@@ -74,7 +74,7 @@ impl Finding {
             Self::Exhausted { device, pid, name, loopers, queued, served } => {
                 let oldest = queued.first().map_or(0, |call| call.elapsed_ms);
                 let head = format!(
-                    "NO THREAD LEFT in {pid} {name} on {device}: {loopers} take calls, none is idle, {} wait, the \
+                    "NO THREAD LEFT in {pid} {name} on {device}: {loopers} loopers, none of them idle; {} calls wait, the \
                      oldest for {}\n",
                     queued.len(),
                     age(oldest)
@@ -93,7 +93,7 @@ impl Finding {
 /// One-ways that wait, by device and receiver.
 type Queues = BTreeMap<(String, u32), usize>;
 
-/// The waits of one sample.
+/// The records of one look.
 pub(crate) struct Look {
     pub(crate) calls: Vec<CallRecord>,
     pub(crate) state: Vec<StateRecord>,
@@ -104,7 +104,7 @@ impl Look {
         Ok(Self { calls: binderfs.read("transactions.json")?, state: binderfs.read("state.json")? })
     }
 
-    /// Leaves out what was not there before: it may be over in a moment.
+    /// Leaves out calls that are new since `before`: they may be over in a moment.
     fn confirm(&mut self, before: &[CallRecord]) {
         let known: BTreeSet<(u32, &str)> =
             before.iter().map(|call| (call.id, call.device.as_str())).collect();
@@ -166,7 +166,7 @@ impl Growth {
     }
 }
 
-/// Samples, one after the other, and the findings of each.
+/// Looks at a driver one after the other, and finds what lasts.
 pub(crate) struct WaitMonitor {
     growth: Growth,
     /// Calls that the last look has seen.
@@ -180,7 +180,7 @@ impl WaitMonitor {
         Self { growth, known: first.calls.clone() }
     }
 
-    /// Finds what was there at the last look, and is in this one, which is left without what was not.
+    /// Finds conditions that this look and the last one show. Calls that are new are taken out of this one.
     pub(crate) fn find(&mut self, look: &mut Look) -> Vec<Finding> {
         self.growth.note(look.queues());
         let known = std::mem::replace(&mut self.known, look.calls.clone());
@@ -194,7 +194,7 @@ pub(crate) fn run(options: &WaitsOptions) -> Result<ExitCode, Failure> {
     if options.watch { watch(&binderfs, options) } else { look(&binderfs, options) }
 }
 
-/// Prints the waits and the findings, once.
+/// Prints the waits and findings once.
 fn look(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure> {
     let mut last = Look::take(binderfs)?;
     let mut monitor = WaitMonitor::new(&last);
@@ -212,7 +212,7 @@ fn look(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// The waits, and the findings.
+/// Waits and findings, in lines.
 pub(crate) fn waits_text(look: &Look, findings: &[Finding]) -> String {
     let chains = chain_words(&WaitGraph::new(&look.calls, &look.state));
     let found: Vec<_> = findings.iter().map(Finding::words).collect();
@@ -222,7 +222,7 @@ pub(crate) fn waits_text(look: &Look, findings: &[Finding]) -> String {
     }
 }
 
-/// Tells each finding once it has lasted, and when it is over, until told to stop.
+/// Prints each finding once it has lasted, and when it is over, until a signal ends the program.
 fn watch(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failure> {
     let interval = Duration::from_secs_f64(options.interval);
     let mut watcher = WaitWatcher::new(binderfs, Duration::from_secs_f64(options.longer_than))?;
@@ -259,7 +259,7 @@ fn findings(look: &Look, growth: &Growth) -> Vec<Finding> {
     deadlocks.chain(pools).chain(growth.findings()).collect()
 }
 
-/// All waits, each under the one that is for it.
+/// All waits, each below the wait for its thread.
 fn chain_words(graph: &WaitGraph<'_>) -> String {
     let mut text = String::new();
     for chain in graph.chains() {
@@ -281,7 +281,7 @@ fn wait_words(call: &CallRecord) -> String {
     };
     let interface = call.interface.as_deref().map(|name| format!("{name} ")).unwrap_or_default();
     let (from, to) = (party(call.from_pid, call.from_tid), party(call.to_pid, call.to_tid));
-    let (code, age) = (call.code, age(call.elapsed_ms));
+    let (code, age) = (code_words(call.code), age(call.elapsed_ms));
     format!("  {from} waits for {to}{how}: {interface}code {code}, for {age}\n")
 }
 

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::inspect::Binderfs;
 use crate::trace::{TraceSink, TraceSource, latency_table};
 
-/// What has been called since the page is shown. Nothing is traced while it is not.
+/// The calls since the page is shown. Nothing is traced while it is not shown.
 #[derive(Default)]
 pub(super) struct CallsPage {
     source: Option<TraceSource>,
@@ -24,7 +24,7 @@ struct CountedCalls {
 }
 
 impl CallsPage {
-    /// Takes what the driver has told, and begins to trace if that was not done before.
+    /// Takes the records that have come, or begins to trace.
     pub(super) fn look(&mut self, binderfs: &Binderfs) -> Result<(), Failure> {
         match &mut self.source {
             Some(source) => source.follow_until(Instant::now(), &mut self.counted),
@@ -57,7 +57,7 @@ impl TraceSink for CountedCalls {
     fn take(&mut self, record: TraceRecord) -> Result<(), Failure> {
         let Self { tracker, methods, summary } = self;
         if let TraceRecord::Dropped { records } = record {
-            summary.dropped += records;
+            summary.dropped = summary.dropped.saturating_add(records);
         }
         tracker.take(record, |tracker, item| {
             if let TraceItem::Ended(call) = item {

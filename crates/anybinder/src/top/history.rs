@@ -1,4 +1,4 @@
-//! What each process has done in the last intervals.
+//! The rates of each process in the last intervals.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,7 +16,7 @@ const BARS: [char; 8] = [
 pub(super) struct RateHistory(HashMap<(u32, String), VecDeque<f64>>);
 
 impl RateHistory {
-    /// Notes one more interval; of processes that are gone nothing is kept.
+    /// Notes one more interval, and forgets processes that are gone.
     pub(super) fn note(&mut self, rows: &[ProcessRow]) {
         let mut before = std::mem::take(&mut self.0);
         for row in rows {
@@ -29,7 +29,7 @@ impl RateHistory {
         }
     }
 
-    /// Draws what each row has done, the last interval at the right.
+    /// Draws the rates of each row, the last interval at the right.
     pub(super) fn fill(&self, rows: &mut [ProcessRow]) {
         for row in rows {
             row.history = self.0.get(&key(row)).map(bars).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the driver told at one moment, and what comes of two of them.
+//! Samples of a driver, and the rates between two of them.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -15,11 +15,11 @@ pub(crate) struct Sample {
     at: Instant,
     processes: Vec<ProcessRecord>,
     calls: Vec<CallRecord>,
-    /// What users have, and may have.
+    /// The resources that users have, and their limits.
     limits: String,
     /// By process and device.
     counts: HashMap<(u32, String), Counts>,
-    /// Commands of all processes, also of those that are gone.
+    /// Commands of all processes, including those that are gone.
     all: Counts,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct ProcessRow {
     pub(super) received_per_s: f64,
     /// For how long the oldest call to it that has no answer yet has been waiting.
     pub(super) oldest_call_ms: u64,
-    /// What it has done in the last intervals, drawn.
+    /// Its rates in the last intervals, drawn.
     #[serde(skip)]
     pub(super) history: String,
 }
@@ -70,7 +70,7 @@ impl Sample {
         Self::take_with(binderfs, binderfs.read("transactions.json")?)
     }
 
-    /// Reads them but for those of calls under way, which the caller has.
+    /// Reads all records but those of calls under way, which the caller has read.
     pub(crate) fn take_with(binderfs: &Binderfs, calls: Vec<CallRecord>) -> Result<Self, Failure> {
         let processes = binderfs.read("processes.json")?;
         let stats = binderfs.read("stats.json")?;
@@ -102,7 +102,7 @@ impl Sample {
         Self { at, processes, calls, limits, counts, all }
     }
 
-    /// Makes the rows of what has happened since `before`.
+    /// Makes a row of each process, with its rates since `before`.
     pub(crate) fn rows(&self, before: &Self) -> Vec<ProcessRow> {
         let seconds = self.seconds_since(before);
         let rows = self.processes.iter().map(|process| {
@@ -127,7 +127,7 @@ impl Sample {
         rows.collect()
     }
 
-    /// What users have beside what they may have, as a table.
+    /// The resources of users beside their limits, as a table.
     pub(super) fn limits(&self) -> &str {
         &self.limits
     }

@@ -1,4 +1,4 @@
-//! What is shown, and what keys change of that.
+//! The screen: its contents, and its keys.
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -16,11 +16,11 @@ struct Column {
     head: &'static str,
     width: u16,
     cell: fn(&ProcessRow) -> String,
-    /// What rows are sorted by; numbers have the largest first.
+    /// The key by which rows are sorted: largest numbers first.
     key: fn(&ProcessRow) -> Key,
 }
 
-/// What rows are compared by.
+/// A key by which rows are compared.
 #[derive(PartialEq, PartialOrd)]
 enum Key {
     Number(f64),
@@ -131,7 +131,7 @@ const COLUMNS: [Column; 16] = [
     },
 ];
 
-/// The column that rows are sorted by at first: what is received.
+/// The column by which rows are sorted at first: calls received.
 const FIRST_SORT: usize = 6;
 /// The columns that a narrow terminal shows, the first before all others.
 const BY_WORTH: [&str; COLUMNS.len()] = [
@@ -143,20 +143,20 @@ const GAP: u16 = 1;
 
 const HELP: &str = "\
  THREADS  idle / all that the driver knows
- DOOR     by what it makes its calls: fuse, or ring (shared memory)
+ DOOR     how it makes its calls: fuse, or ring (shared memory)
  SENT/s   calls and one-ways sent, RECV/s received
- QUEUED   what waits to be read, one-ways in line included
+ QUEUED   work that waits to be read, one-ways in line included
  BUFFERS  in the receive area, BYTES that they take
  PAGES    of the receive area: with buffers + idle, which go back after a while
- OLDEST   for how long the oldest call to it has no answer
- WORST    the longest that a call to it ever took
- HISTORY  what it has sent and received, an interval each; the highest bar is its own most
+ OLDEST   age of the oldest call to it that has no answer
+ WORST    the longest call to it so far
+ HISTORY  its calls sent and received by interval; the highest bar is its own maximum
 
  < >      sort by the column to the left or to the right
  r        reverse the order
- w        who waits for whom, and what does not end by itself; w again for processes
- l        what users have beside what they may have; l again for processes
- c        how long calls take, by method, since then: they are traced while this is shown
+ w        waits and deadlocks; w again for processes
+ l        resources of users, and their limits; l again for processes
+ c        latencies by method, from now on: calls are traced while this is shown
  s        RPC servers that programs publish, and their sessions; s again for processes
  /        show only names, numbers or devices with a text; Esc takes it back
  p        pause, and go on
@@ -172,7 +172,7 @@ pub(super) enum Step {
     Quit,
 }
 
-/// What is shown.
+/// The views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TopView {
     Processes,
@@ -182,7 +182,7 @@ pub(super) enum TopView {
     Servers,
 }
 
-/// What the user has chosen.
+/// The choices of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Screen {
     sort: usize,
@@ -211,7 +211,7 @@ impl Default for Screen {
 }
 
 impl Screen {
-    /// Does what a key says.
+    /// Acts on a key.
     pub(super) fn press(&mut self, key: KeyEvent) -> Step {
         if key.kind == KeyEventKind::Release {
             return Step::GoOn;
@@ -270,7 +270,7 @@ impl Screen {
         }
     }
 
-    /// Puts rows into order and leaves out those that are not wanted.
+    /// Sorts the rows, and leaves out those that the filter excludes.
     pub(super) fn arrange(&self, rows: &mut Vec<ProcessRow>) {
         rows.retain(|row| {
             let process = &row.process;
@@ -339,8 +339,8 @@ impl Screen {
         frame.render_widget(table, middle);
     }
 
-    /// The columns that fit as a whole into so many cells, in their order: a number whose first digits are
-    /// cut off would be another number. The one that rows are sorted by goes first.
+    /// The columns that fit entirely into so many cells, in their order: a number without its first digits would be
+    /// another number. The column by which rows are sorted is always among them.
     fn columns(&self, width: u16) -> Vec<usize> {
         let by_worth = BY_WORTH.iter().filter_map(|head| {
             COLUMNS

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::inspect::{PublishedServer, SessionRecord, servers_tables};
 
-/// What the servers told last.
+/// The servers at the last look.
 #[derive(Default)]
 pub(super) struct ServersPage {
     text: String,

@@ -1,9 +1,9 @@
-//! The page of who waits for whom.
+//! The page of waits.
 
 use crate::failure::Failure;
 use crate::inspect::{Binderfs, Look, WaitMonitor, waits_text};
 
-/// What was seen of waits. Nothing is looked at while the page is not shown.
+/// The waits at the last look. There are no looks while the page is not shown.
 #[derive(Default)]
 pub(super) struct WaitsPage {
     monitor: Option<WaitMonitor>,
@@ -25,7 +25,7 @@ impl WaitsPage {
         Ok(())
     }
 
-    /// Forgets what was seen: a look long ago says nothing of what lasts.
+    /// Forgets the last look: it is no evidence of how long a wait lasts.
     pub(super) fn leave(&mut self) {
         *self = Self::default();
     }

@@ -32,7 +32,7 @@ pub(super) fn run(options: &TraceExportOptions) -> Result<ExitCode, Failure> {
                 TraceFormat::Csv => export::csv(&calls).into_bytes(),
             }
         }
-        // The command line has seen to it that this is what was asked for.
+        // The command line demands --dissector where one of these is missing.
         _ => DISSECTOR.into(),
     };
     match &options.output {

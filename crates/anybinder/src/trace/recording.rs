@@ -20,7 +20,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// Bytes that are read in one go.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Writes what happens into a file.
+/// Records a trace in a file.
 pub(super) fn record(options: &TraceRecordOptions) -> Result<ExitCode, Failure> {
     let dir = options.dir.as_deref();
     if let Some(world) = world_for(&options.traced, dir, &[])? {
@@ -29,14 +29,15 @@ pub(super) fn record(options: &TraceRecordOptions) -> Result<ExitCode, Failure> 
     let max_data_bytes = usize::try_from(options.max_bytes).unwrap_or(usize::MAX);
     let source = TraceSource::open(dir, max_data_bytes > 0)?;
     let mut recorder = Recorder::create(&options.file, max_data_bytes)?;
-    let status = source.follow(&options.traced.command, &mut recorder)?;
-    let Recorder { records, dropped, .. } = recorder;
+    let followed = source.follow(&options.traced.command, &mut recorder);
+    let Recorder { written, dropped, .. } = recorder;
     let lost = match dropped {
         0 => String::new(),
         dropped => format!("; {dropped} were dropped, for this reader was too slow"),
     };
-    log::tell(format_args!("anybinder: {records} records are in {}{lost}", options.file.display()));
-    Ok(ExitCode::from(status))
+    // Also when the driver has ended: the file has all records until then.
+    log::tell(format_args!("anybinder: {written} records are in {}{lost}", options.file.display()));
+    followed.map(ExitCode::from)
 }
 
 /// A file that records are written to, a block at a time.
@@ -46,7 +47,9 @@ struct Recorder {
     max_data_bytes: usize,
     /// Records of the next block.
     content: Vec<u8>,
-    records: u64,
+    taken: u64,
+    /// How many of those are in the file.
+    written: u64,
     dropped: u64,
 }
 
@@ -55,7 +58,15 @@ impl Recorder {
         let mut file = create(path)?;
         let tried = format!("writing {}", path.display());
         file.write_all(&recording_head()).map_err(failed(&tried))?;
-        Ok(Self { file, tried, max_data_bytes, content: Vec::new(), records: 0, dropped: 0 })
+        Ok(Self {
+            file,
+            tried,
+            max_data_bytes,
+            content: Vec::new(),
+            taken: 0,
+            written: 0,
+            dropped: 0,
+        })
     }
 }
 
@@ -63,10 +74,12 @@ impl TraceSink for Recorder {
     fn take(&mut self, mut record: TraceRecord) -> Result<(), Failure> {
         match &mut record {
             TraceRecord::Sent(sent) => sent.data.truncate(self.max_data_bytes),
-            TraceRecord::Dropped { records } => self.dropped += *records,
+            TraceRecord::Dropped { records } => {
+                self.dropped = self.dropped.saturating_add(*records)
+            }
             _ => {}
         }
-        self.records += 1;
+        self.taken += 1;
         record.encode(&mut self.content);
         if self.content.len() >= BLOCK_BYTES { self.settle() } else { Ok(()) }
     }
@@ -78,11 +91,13 @@ impl TraceSink for Recorder {
         // In one write, so that a kill leaves the whole of it or next to nothing.
         let written = self.file.write_all(&recording_block(&self.content));
         self.content.clear();
-        written.map_err(failed(&self.tried))
+        written.map_err(failed(&self.tried))?;
+        self.written = self.taken;
+        Ok(())
     }
 }
 
-/// Tells what was recorded, as if it happened.
+/// Shows a recording as a trace.
 pub(super) fn show(options: &TraceShowOptions) -> Result<ExitCode, Failure> {
     let shape = match (options.report.counts, options.json) {
         (true, _) => ReportForm::Summary,
@@ -93,7 +108,7 @@ pub(super) fn show(options: &TraceShowOptions) -> Result<ExitCode, Failure> {
     tell(&options.file, &options.report, shape, options.max_bytes.unwrap_or(of_arguments))
 }
 
-/// Counts what was recorded.
+/// Counts the calls of a recording.
 pub(super) fn stats(options: &TraceStatsOptions) -> Result<ExitCode, Failure> {
     tell(&options.file, &options.report, ReportForm::Summary, 0)
 }

@@ -1,4 +1,4 @@
-//! Recorded requests, sent once more to a service whose replies are compared.
+//! Recorded requests, sent once more to a service, and its replies compared.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ use crate::service;
 /// Bytes of data that are shown where types are not known.
 const SHOWN_BYTES: usize = 64;
 
-/// What came of a call that was made once more, or why it was not.
+/// The result of a call that was made once more, or why it was not made.
 enum Outcome {
     Equal,
     Different,
@@ -32,7 +32,7 @@ enum Outcome {
     Refused(ReplayRefusal),
 }
 
-/// What came of a call that was made.
+/// The answer to a call that was made.
 enum Answer {
     /// The call with the answer that it has got.
     Came { replayed: Box<TracedCall>, has_objects: bool },
@@ -52,7 +52,7 @@ struct ReplayCounts {
     refused: BTreeMap<ReplayRefusal, u64>,
 }
 
-/// What is told of a call in JSON.
+/// A call in JSON.
 #[derive(Serialize)]
 struct ReplayLine<'a> {
     kind: &'static str,
@@ -70,7 +70,7 @@ struct ReplayLine<'a> {
     replayed: Option<AnswerLine>,
 }
 
-/// What is told of an answer in JSON.
+/// An answer in JSON.
 #[derive(Serialize)]
 struct AnswerLine {
     /// Its values, where their types are known, or a status.
@@ -78,7 +78,7 @@ struct AnswerLine {
     data: String,
 }
 
-/// What is told of all in JSON.
+/// The counts in JSON.
 #[derive(Serialize)]
 struct ReplaySummary {
     kind: &'static str,
@@ -154,7 +154,7 @@ struct Replay<'o> {
 }
 
 impl Replay<'_> {
-    /// Makes a call once more, and tells what came of it.
+    /// Makes a call once more, and prints its result.
     fn call(&mut self, call: &TracedCall) -> Result<(), Failure> {
         let (outcome, replayed) = match replayable(call) {
             Err(refusal) => (Outcome::Refused(refusal), None),
@@ -211,7 +211,7 @@ impl Replay<'_> {
         Ok(self.service.submit_transact(call.sent.code, data, flags))
     }
 
-    /// Prints what was called.
+    /// Prints the call.
     fn print_call(&self, outcome: &str, call: &TracedCall) -> Result<(), Failure> {
         let naming = self.methods.naming(&call.sent);
         let mut text = format!("{outcome}: {naming}, call {}\n", call.sent.id);

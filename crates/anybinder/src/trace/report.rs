@@ -1,4 +1,4 @@
-//! What is told of a trace: lines for people, JSON for programs, or how many calls there were.
+//! The output of a trace: lines for people, JSON for programs, or counts.
 
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::failure::{Failure, failed};
 use crate::inspect::RecordTable;
 use crate::log;
 
-/// So much of what is read from a file is printed in one go.
+/// Bytes of a recording's output that are printed in one go.
 const TEXT_BYTES: usize = 64 << 10;
 
 /// How a trace is told.
@@ -32,7 +32,7 @@ pub(super) struct Report {
     writer: LineWriter,
     summary: Summary,
     shape: ReportForm,
-    /// What is to be written.
+    /// Output that is not written yet.
     text: String,
     out: Box<dyn Write>,
 }
@@ -73,7 +73,7 @@ impl Report {
         })
     }
 
-    /// Tells of calls that have not come to their end, and what was counted.
+    /// Writes the calls that are still under way, and the counts.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         let mut text = std::mem::take(&mut self.text);
         let pending: Vec<TracedCall> = self.tracker.take_pending().collect();
@@ -103,7 +103,7 @@ impl Report {
         Ok(())
     }
 
-    /// Prints what was taken, if that is much: of what comes from a file nobody waits for each line.
+    /// Prints the output so far, if it is long: lines of a recording need not be printed one by one.
     pub(super) fn settle_if_full(&mut self) -> Result<(), Failure> {
         if self.text.len() >= TEXT_BYTES { self.settle() } else { Ok(()) }
     }
@@ -121,10 +121,11 @@ impl Report {
 }
 
 impl TraceSink for Report {
-    /// Tells what comes of a record.
+    /// Writes the lines that a record adds.
     fn take(&mut self, record: TraceRecord) -> Result<(), Failure> {
         if let TraceRecord::Dropped { records } = record {
-            self.summary.dropped += records;
+            let dropped = &mut self.summary.dropped;
+            *dropped = dropped.saturating_add(records);
         }
         let Self { tracker, writer, summary, shape, text, .. } = self;
         writer.filter.learn(&record, tracker);
@@ -168,7 +169,7 @@ fn put_call(
     }
 }
 
-/// Tables like those of strace, one by method and one by pair, and what is in neither.
+/// Tables like those of strace, one by method and one by pair, and the totals.
 fn summary_text(summary: &Summary, pending: usize) -> String {
     let by_method = latency_table("METHOD", &summary.by_method());
     let by_pair = latency_table("FROM -> TO", &summary.by_pair());
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn of_calls_under_way_those_are_counted_that_are_wanted() {
+    fn calls_under_way_that_are_wanted_and_dropped_records_are_counted() {
         let (mut told, out) = io::pipe().unwrap();
         let filter = TraceFilter { pids: vec![1], ..TraceFilter::default() };
         let mut report = Report {
@@ -251,9 +252,13 @@ mod tests {
         for (id, from_pid) in [(1, 1), (2, 2), (3, 1)] {
             report.take(sent(id, from_pid)).unwrap();
         }
+        // Counts of a file may be any.
+        (0..2).for_each(|_| report.take(TraceRecord::Dropped { records: u64::MAX }).unwrap());
         report.finish().unwrap();
         let mut text = String::new();
         told.read_to_string(&mut text).unwrap();
-        assert!(text.ends_with("\n0 calls, 0 one-ways, 2 more under way\n"), "{text}");
+        let end = "\n0 calls, 0 one-ways, 2 more under way; 18446744073709551615 records were dropped, for this reader \
+                   was too slow\n";
+        assert!(text.ends_with(end), "{text}");
     }
 }

@@ -23,16 +23,16 @@ const O_NONBLOCK: i32 = 0o4000;
 /// Bytes that are read in one go.
 const READ_BYTES: usize = 64 << 10;
 
-/// What takes records.
+/// A receiver of records.
 pub(crate) trait TraceSink {
     /// Takes one.
     fn take(&mut self, record: TraceRecord) -> Result<(), Failure>;
 
-    /// Has all that was taken be where it belongs: perhaps there is nothing more for long.
+    /// Writes out the records that were taken: the next one may be long in coming.
     fn settle(&mut self) -> Result<(), Failure>;
 }
 
-/// A trace that a driver tells.
+/// The trace of a driver.
 pub(crate) struct TraceSource {
     file: File,
     path: PathBuf,
@@ -40,7 +40,7 @@ pub(crate) struct TraceSource {
 }
 
 impl TraceSource {
-    /// Opens the trace of a binderfs: from here on, all that happens there is told.
+    /// Opens the trace of a binderfs, which has all events from here on.
     pub(crate) fn open(dir: Option<&Path>, with_data: bool) -> Result<Self, Failure> {
         let binderfs = Binderfs::at(binderfs_at(dir)?);
         let name = if with_data { "trace_data.stream" } else { "trace.stream" };
@@ -83,7 +83,7 @@ impl TraceSource {
             if ready[1] {
                 let arrived = signals.next().map_err(failed("waiting for signals"))?;
                 if let Some(status) = react(arrived.signal, arrived.sender, child)? {
-                    // What has happened until now, and was not told yet.
+                    // The events until now.
                     while self.read_some(sink)? > 0 {}
                     return Ok(status);
                 }
@@ -91,7 +91,7 @@ impl TraceSource {
         }
     }
 
-    /// Hands what comes to `sink` until the time is over.
+    /// Hands records to `sink` until the time is over.
     pub(crate) fn follow_until(
         &mut self,
         deadline: Instant,
@@ -111,7 +111,7 @@ impl TraceSource {
         }
     }
 
-    /// Takes what one read gives. Returns how many bytes that were.
+    /// Hands the records of one read to `sink`. Returns how many bytes were read.
     fn read_some(&mut self, sink: &mut impl TraceSink) -> Result<usize, Failure> {
         let mut bytes = vec![0; READ_BYTES];
         let tried = || format!("reading {}", self.path.display());
@@ -154,7 +154,7 @@ fn start(command: &[OsString], signals: &SignalStream) -> Result<Option<Child>, 
     }
 }
 
-/// Lets the command come to its end although there is no trace of it any more: it must not fail for who looks at it.
+/// Waits for the end of the command although its trace has ended: the command must not fail because of its tracer.
 fn go_on_untraced(failure: &Failure, child: Child, signals: &SignalStream) -> Failure {
     failure.print();
     log::tell(format_args!("anybinder: the command goes on, and is traced no more"));
@@ -171,7 +171,7 @@ fn go_on_untraced(failure: &Failure, child: Child, signals: &SignalStream) -> Fa
         .unwrap_or_else(|| Failure::new("tracing the command", "a part is missing, see above"))
 }
 
-/// Does what a signal asks for. Returns the status to exit with, if that is what it asks for.
+/// Reacts to a signal. Returns the status to exit with, if it ends the program.
 fn react(signal: Signal, sender: Sender, child: Option<Child>) -> Result<Option<u8>, Failure> {
     let ends = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
     match (child, signal, sender) {

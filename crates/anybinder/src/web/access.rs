@@ -1,4 +1,4 @@
-//! Who is let in: browsers that were given the page's address, and pages that came from there.
+//! Access to the page: requests with the token of its address, which no page of another server has made.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::failure::{Failure, failed};
 /// Bytes of a token: too many to be guessed.
 const TOKEN_BYTES: usize = 16;
 
-/// What a request must show.
+/// The conditions for a request.
 #[derive(Debug)]
 pub(super) struct Access {
     host: OwnHost,
@@ -35,19 +35,19 @@ impl Access {
         format!("http://{}/{}/", self.host.address(), self.token)
     }
 
-    /// Returns what of a path is behind the token, if it is the right one.
+    /// Returns the rest of a path behind the token, if that is the right one.
     pub(super) fn place<'p>(&self, path: &'p str) -> Option<&'p str> {
         let (token, place) = path.strip_prefix('/')?.split_once('/')?;
         is_same(token.as_bytes(), self.token.as_bytes()).then_some(place)
     }
 
-    /// Whether a request is meant for this server, and no other's page has made it.
+    /// Whether a request is meant for this server, and was not made by a page of another.
     pub(super) fn admits(&self, headers: &HeaderMap) -> bool {
         self.host.admits(headers)
     }
 }
 
-/// Compares in the same time wherever they differ: how long it takes must not tell how much was guessed.
+/// Compares in constant time: its duration must not show how much of a guess is right.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let difference = one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b));
     one.len() == other.len() && std::hint::black_box(difference) == 0

@@ -17,24 +17,24 @@ use crate::trace::TraceSink;
 const CALLS_MAX: usize = 400;
 /// Interfaces that are told apart in a look.
 const INTERFACES_MAX: usize = 64;
-/// What those have in common that are not.
+/// The row of all further interfaces.
 const OTHERS: &str = "others";
-/// Calls whose data shows no interface.
+/// The row of calls whose data names no interface.
 const UNKNOWN: &str = "unknown";
 
 /// Classes of latency: shorter than a microsecond, than two, than four, and so on; the last has all longer ones.
 const CLASSES: usize = 26;
 
-/// What ended, as the page is told.
+/// Calls that have ended, as the page gets them.
 #[derive(Serialize)]
 pub(super) struct CallsView {
-    /// Why nothing is known of it, if so.
+    /// Why there is no trace, if so.
     failure: Option<String>,
     /// The longest, as `trace --json` shows them.
     ended: Vec<Box<RawValue>>,
     /// How many more there were.
     omitted: u64,
-    /// Records that the driver did not tell, for this program was too slow.
+    /// Records that the driver has dropped, because this program was too slow.
     dropped: u64,
     latencies: Vec<LatencyRow>,
 }
@@ -47,14 +47,14 @@ struct LatencyRow {
     counts: [u32; CLASSES],
 }
 
-/// What a trace has shown since the last look.
+/// The calls of a trace since the last look.
 #[derive(Default)]
 pub(super) struct CallsSeen {
     tracker: CallTracker,
     seen: Seen,
 }
 
-/// What is forgotten after each look.
+/// Calls and counts that begin anew after each look.
 #[derive(Default)]
 struct Seen {
     /// By how long they took, and their debug ids.
@@ -65,7 +65,7 @@ struct Seen {
 }
 
 impl CallsSeen {
-    /// Takes what was seen, to be shown beside why there is no more.
+    /// Takes the calls since the last look, with the reason why there is no trace, if so.
     pub(super) fn take(&mut self, failure: Option<&Failure>) -> CallsView {
         let seen = std::mem::take(&mut self.seen);
         let row = |(interface, (errors, counts))| LatencyRow { interface, errors, counts };
@@ -86,7 +86,7 @@ impl CallsSeen {
 impl TraceSink for CallsSeen {
     fn take(&mut self, record: TraceRecord) -> Result<(), Failure> {
         if let TraceRecord::Dropped { records } = record {
-            self.seen.dropped += records;
+            self.seen.dropped = self.seen.dropped.saturating_add(records);
         }
         let seen = &mut self.seen;
         self.tracker.take(record, |tracker, item| match item {

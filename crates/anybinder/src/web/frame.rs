@@ -1,7 +1,7 @@
-//! What browsers are sent: a look into the driver, as events of a stream.
+//! Frames, which browsers are sent: a look into the driver, as events of a stream.
 //!
-//! Each frame has a small event, `look`, that is whole. Objects and handles may be many and change seldom: the event
-//! `objects` tells what has changed of them since the frame before, or all to a browser that has not had that.
+//! The event `look` of each frame is complete. There may be many objects and handles, and they change seldom: the event
+//! `objects` has the changes since the frame before, or all of them for a browser that has not had that frame.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// What is sent of one look.
+/// The events of one look.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     version: u64,
@@ -20,17 +20,17 @@ pub(super) struct Frame {
     /// Of the objects, against the frame before.
     changes: Bytes,
     objects: Arc<Objects>,
-    /// All objects, once somebody wants them.
+    /// All objects, made when a browser first needs them.
     all: OnceLock<Bytes>,
 }
 
-/// Objects and handles, by what they are.
+/// Objects and handles, by their keys.
 pub(super) type Objects = BTreeMap<ObjectKey, StateRecord>;
 
-/// What an object or handle is as long as there is one: its device, whether it is an object, and its debug id.
+/// The lasting identity of an object or handle: its device, whether it is an object, and its debug id.
 pub(super) type ObjectKey = (String, bool, u32);
 
-/// The records of objects and handles among those of a driver, by what they are.
+/// The records of objects and handles among those of a driver, by their keys.
 pub(super) fn objects(state: Vec<StateRecord>) -> Objects {
     let keyed = |record: StateRecord| {
         let key = match &record {
@@ -43,7 +43,7 @@ pub(super) fn objects(state: Vec<StateRecord>) -> Objects {
     state.into_iter().filter_map(keyed).collect()
 }
 
-/// The event that tells of objects.
+/// The event about objects.
 #[derive(Serialize)]
 struct ObjectsEvent<'a> {
     /// Whether those are all.

@@ -12,7 +12,7 @@ use crate::inspect::{Binderfs, Finding, Look, WaitMonitor};
 use crate::top::{ProcessRow, Sample};
 use crate::trace::TraceSource;
 
-/// What was seen in one look.
+/// The result of one look.
 #[derive(Serialize)]
 struct LookView {
     /// Milliseconds since 1970, by the time of day when the first look was taken: so are those of calls.
@@ -29,11 +29,11 @@ struct LookView {
     calls: Vec<CallRecord>,
     /// As `waits --json` shows them.
     findings: Vec<Finding>,
-    /// What has ended since the look before.
+    /// Calls that have ended since the look before.
     trace: CallsView,
 }
 
-/// What is remembered from one look to the next.
+/// State that is kept from one look to the next.
 pub(super) struct Looks<'a> {
     binderfs: &'a Binderfs,
     before: Sample,
@@ -41,7 +41,7 @@ pub(super) struct Looks<'a> {
     /// When the first look was taken.
     began: (Instant, SystemTime),
     monitor: WaitMonitor,
-    /// What happens between looks, or why that is not known.
+    /// The trace of the time between looks, or why there is none.
     trace: Result<TraceSource, Failure>,
     seen: CallsSeen,
 }

@@ -31,8 +31,8 @@ const SCRIPT: &str = include_str!("../../../../web/dist/page.js");
 const STYLE: &str = include_str!("../../../../web/dist/page.css");
 const NOTICES: &str = include_str!("../../../../web/dist/notices.txt");
 
-/// What a browser may do with the page: show it, alone, with its own script and style, which talk to this server
-/// alone and make nothing out of text but text.
+/// The policy for browsers: the page loads its own script and style only, talks to this server only, makes no markup
+/// of text, and is not shown within other pages.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
@@ -42,7 +42,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 pub(super) struct Server {
     access: Access,
     frames: watch::Sender<Arc<Frame>>,
-    /// Who makes frames, and sleeps while there is no browser.
+    /// The thread that makes frames, which sleeps while there is no browser.
     looking: Thread,
 }
 
@@ -51,7 +51,7 @@ impl Server {
         Self { access, frames, looking }
     }
 
-    /// Serves all who come, in this thread.
+    /// Serves connections, in this thread.
     pub(super) fn run(self, listener: TcpListener) -> Result<Infallible, Failure> {
         let router = Router::new().fallback(answer).with_state(Arc::new(self));
         let served = binder_http::serve(listener, router, CONNECTIONS_MAX);
@@ -120,7 +120,7 @@ fn file(kind: &'static str, content: &'static str) -> Response {
     ([(CONTENT_TYPE, kind)], content).into_response()
 }
 
-/// Says no, and not why: who comes to a wrong place learns nothing of the right one.
+/// Refuses a request without a reason, so that the answer gives no hint at the right address.
 fn refuse(status: StatusCode) -> Response {
     (status, format!("{status}\n")).into_response()
 }

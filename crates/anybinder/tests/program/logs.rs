@@ -91,8 +91,7 @@ fn who_waits_for_a_process_without_a_thread_is_told() {
         calls.len() == 2 && calls.iter().any(is_queued)
     });
     let told = world.ask(&["waits"]);
-    let exhausted =
-        format!("NO THREAD LEFT in {} anybinder on binder: 1 take calls", world.service);
+    let exhausted = format!("NO THREAD LEFT in {} anybinder on binder: 1 loopers", world.service);
     assert!(told.contains(&exhausted), "{told}");
     assert!(told.contains(", which has not taken it: a.IB code 7, for "), "{told}");
     let findings = world.records(&["waits"]);

@@ -15,7 +15,7 @@ use crate::stream_reads::StreamRead;
 use crate::trace::{DataWanted, Sight};
 
 impl SessionShared {
-    /// Opens a trace: when the open returns, all that happens is noted.
+    /// Opens a trace: from the return of open(2) on, all events are noted.
     pub(super) fn open_trace(&self, header: &Header, data: DataWanted) {
         if data == DataWanted::Yes && !self.traces_data {
             return self.refuse(header.unique, Errno::EPERM);
@@ -47,7 +47,7 @@ impl SessionShared {
         self.trace.read(id, StreamRead::new(unique, read));
     }
 
-    /// Has devices be traced as those who follow want it.
+    /// Traces devices as the followers want it.
     fn switch_tracing(self: &Arc<Self>) {
         let mut switch = self.trace.switch();
         let wanted = self.trace.wanted();
@@ -80,7 +80,7 @@ impl SessionShared {
         set.flatten().unwrap_or_default()
     }
 
-    /// Has a device that was just made be traced if others are.
+    /// Traces a device that was just made, if the others are traced.
     pub(super) fn trace_new_device(&self, device: &Device) {
         if let Some(data) = self.trace.wanted() {
             let hub = self.trace.clone();

@@ -1,4 +1,4 @@
-//! One who follows a trace: what he may see, what waits for him, and his reads that wait.
+//! A follower of a trace: which events its user may see, the records that wait, and the reads that wait for records.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,23 +10,23 @@ use crate::stream_reads::{StreamRead, StreamReads, StreamSource};
 
 /// Bytes that may wait for a follower.
 const QUEUE_BYTES: usize = 4 << 20;
-/// Room that is left for the word of what was dropped.
+/// Room that is left for the record that tells how many were dropped.
 const DROPPED_BYTES: usize = 16;
 
-/// What a follower may see.
+/// Which events a follower may see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sight {
     /// The user who follows.
     pub(crate) uid: u32,
-    /// Whether he sees what others do. If not, he sees what he has sent or received himself.
+    /// Whether the user sees the events of all users; if not, only what that user has sent or received.
     pub(crate) sees_all: bool,
-    /// Whether he wants data, too.
+    /// Whether the follower wants data, too.
     pub(crate) data: DataWanted,
 }
 
 impl Sight {
-    /// What there is to see of an event that concerns these users: nothing, the event, or its data as well. The data
-    /// of what passes between users is for those alone who see all.
+    /// How much of an event that concerns these users may be seen: nothing, the event, or its data as well. Data that
+    /// passes between two users is for followers that see all.
     pub(crate) fn of(self, uids: [u32; 2]) -> Option<DataWanted> {
         let is_own = uids.contains(&self.uid);
         let is_all_own = uids == [self.uid; 2];
@@ -39,12 +39,12 @@ impl Sight {
     }
 }
 
-/// One who follows.
+/// An open file by which a trace is followed.
 #[derive(Debug)]
 pub(super) struct TraceFollower {
     sight: Sight,
     queue: TraceQueue,
-    /// Processes of whose names he has heard.
+    /// Processes whose names this follower was told.
     introduced: BTreeSet<u32>,
     reads: StreamReads,
 }
@@ -82,12 +82,12 @@ impl TraceFollower {
         self.queue.put(bytes)
     }
 
-    /// Counts records that were dropped before they came here.
+    /// Counts records that were dropped before they reached this queue.
     pub(super) fn note_dropped(&mut self, records: u64) {
         self.queue.dropped += records;
     }
 
-    /// Tells what a process is called, which `name` knows, unless that was told.
+    /// Tells the name of a process, which `name` looks up, unless this follower knows it.
     pub(super) fn introduce(&mut self, pid: u32, name: impl FnOnce() -> Option<String>) {
         if !self.introduced.contains(&pid)
             && let Some(name) = name()
@@ -107,7 +107,7 @@ impl TraceFollower {
         self.reads.read(fuse, &mut self.queue, read);
     }
 
-    /// Answers reads that sleep, and tells those who poll, if there is something.
+    /// Answers reads that wait, and wakes poll(2), if there are records.
     pub(super) fn answer(&mut self, fuse: &FuseDevice) {
         self.reads.answer(fuse, &mut self.queue);
     }

@@ -1,4 +1,4 @@
-//! What is under way: who waits for whom.
+//! Transactions under way.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::{DeviceReport, Interfaces};
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What was sent.
+/// The kinds of transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -56,7 +56,7 @@ pub struct CallRecord {
     pub id: u32,
     /// The device.
     pub device: String,
-    /// What it is.
+    /// Whether it is a call, a one-way or a reply.
     pub kind: CallKind,
     /// How far it has come.
     pub stage: Stage,
@@ -100,7 +100,7 @@ pub fn calls(device: &DeviceReport, interfaces: &Interfaces) -> Vec<CallRecord> 
     calls
 }
 
-/// What was sent to a process: each transaction is at its receiver once.
+/// The transactions that were sent to a process: each is at its receiver once.
 fn received_by(process: &ProcessView) -> impl Iterator<Item = (Stage, &TransactionView)> {
     let in_line = process.nodes.iter().flat_map(|node| &node.waiting_oneways);
     let todo = process.threads.iter().flat_map(|it| &it.todo).chain(&process.todo);

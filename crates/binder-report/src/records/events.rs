@@ -1,4 +1,4 @@
-//! What went wrong, as it happens.
+//! Failures, as they happen.
 
 use alloc::string::{String, ToString};
 
@@ -18,7 +18,7 @@ pub struct EventRecord {
     pub unix_ms: u64,
     /// The device.
     pub device: String,
-    /// What happened, as the name of a `BR_` code.
+    /// The name of the `BR_` code for it.
     pub error: String,
     /// The cause, as a positive number, if there is one besides.
     pub errno: Option<i32>,
@@ -27,7 +27,7 @@ pub struct EventRecord {
     pub reason: Option<String>,
     /// The debug id of the transaction.
     pub id: u32,
-    /// What was sent.
+    /// Whether it is a call, a one-way or a reply.
     pub kind: CallKind,
     /// The sending process.
     pub from_pid: u32,
@@ -39,7 +39,7 @@ pub struct EventRecord {
     pub to_tid: Option<u32>,
     /// The debug id of the object called.
     pub node: Option<u32>,
-    /// The handle that the sender named; 0, too, of what could not be delivered.
+    /// The handle that the sender named; 0, too, for a transaction that could not be delivered.
     pub handle: u32,
     /// The transaction's code.
     pub code: u32,

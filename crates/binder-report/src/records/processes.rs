@@ -1,4 +1,4 @@
-//! Who is there, and how much each holds.
+//! The processes with an open device, and what each holds.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ pub struct ProcessRecord {
     pub pid: u32,
     /// The device.
     pub device: String,
-    /// By what it makes its calls.
+    /// How it makes its calls.
     #[serde(default)]
     pub door: Door,
     /// Its threads that the driver knows.

@@ -22,7 +22,7 @@ pub enum StateRecord {
         pid: u32,
         /// The thread.
         tid: u32,
-        /// By what its process makes its calls.
+        /// How its process makes its calls.
         #[serde(default)]
         door: Door,
         /// Looper bits: 1 registered, 2 entered, 4 exited, 8 invalid, 16 waits in a read, 32 polls.

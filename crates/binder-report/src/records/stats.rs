@@ -1,4 +1,4 @@
-//! How often what happened.
+//! Counters, and the use of limited resources.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -24,21 +24,21 @@ pub enum StatsRecord {
         /// All that ever were, modulo 2^32.
         total: u32,
     },
-    /// What all files together have that one user has open of one device.
+    /// The resources of all files of one device that one user has open.
     User {
-        /// The user, as the driver sees him.
+        /// The user, by the number that the driver sees.
         uid: u32,
         /// The device.
         device: String,
-        /// How much he has of each [`Resource`], by its name.
+        /// How much of each [`Resource`] is in use, by its name.
         #[serde(flatten)]
         held: BTreeMap<String, usize>,
-        /// How much he may have of each.
+        /// How much of each may be in use.
         limits: BTreeMap<String, usize>,
-        /// Bytes in use in his receive buffers.
+        /// Bytes in use in the user's receive buffers.
         buffer_bytes: u64,
     },
-    /// What the daemon spends for one user, of what all its clients on all devices share.
+    /// The part of the daemon's own resources that is spent for one user, on all devices.
     Share(Share),
     /// The receive buffers of all users, on all devices and mounts of the daemon.
     Memory(MemoryRecord),
@@ -52,7 +52,7 @@ pub enum StatsRecord {
     },
     /// How often a command was given, or a return read.
     Counter {
-        /// The process, or `None` for all of the mount, also those that are gone.
+        /// The process, or `None` for all of the mount, including those that are gone.
         pid: Option<u32>,
         /// The device of the process.
         device: Option<String>,
@@ -63,13 +63,13 @@ pub enum StatsRecord {
     },
 }
 
-/// What the daemon spends for a user.
+/// The part of a resource of the daemon that is spent for a user.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
     /// The user.
     pub uid: u32,
-    /// What is spent.
+    /// The resource.
     pub name: String,
     /// How much of it.
     pub used: u32,

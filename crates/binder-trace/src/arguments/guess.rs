@@ -1,4 +1,4 @@
-//! What data looks like whose types are not known.
+//! Guesses at data whose types are not known.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use super::value::DecodedValue;
 /// Values that are told.
 const VALUES_MAX: usize = 32;
 
-/// What a parcel's bytes look like from `start` on: texts, objects, and numbers of 32 bits for all else.
+/// The values that a parcel's bytes look like from `start` on: texts, objects, and else numbers of 32 bits.
 pub(super) fn guessed(data: &[u8], start: usize) -> Vec<DecodedValue> {
     let mut reader = Reader::at(data, start);
     let mut values = Vec::new();

@@ -32,7 +32,7 @@ fn methods() -> MethodNames {
     methods
 }
 
-/// What is written behind the token of a call.
+/// A request: the token of a call, and the content that `write` writes.
 fn request(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
@@ -163,7 +163,7 @@ fn values_within_values_have_an_end() {
     assert!(matches!(parcel.end, DecodedEnd::Misfit(_)), "{:?}", parcel.end);
 }
 
-/// What is told of this reply to `hello`.
+/// The text of this reply to `hello`.
 fn replied(data: Vec<u8>, flags: u32) -> DecodedReply {
     let (mut tracker, mut ended) = (CallTracker::default(), None);
     let data_bytes = data.len() as u64;
@@ -205,4 +205,12 @@ fn replies_are_results_exceptions_or_a_status() {
 
     let status = StatusCode::UNKNOWN_TRANSACTION.code().to_le_bytes().to_vec();
     assert_eq!(replied(status, TF_STATUS_CODE).to_string(), "status UNKNOWN_TRANSACTION");
+}
+
+#[test]
+fn nothing_is_guessed_of_data_that_ends_within_the_name_of_the_interface() {
+    let data = request(|writer| writer.i32(5));
+    let sent = SentRecord { interface: Some("demo.IGreeter".into()), data, ..call(1, 0) };
+    assert_eq!(guessed(&sent, 4096), [DecodedValue::Number(5)]);
+    assert_eq!(guessed(&sent, 40), []);
 }

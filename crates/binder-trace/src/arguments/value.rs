@@ -1,4 +1,4 @@
-//! Decoded values, and what they look like as text and in JSON.
+//! Decoded values, and their forms in text and JSON.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -57,7 +57,7 @@ pub enum DecodedValue {
     File(Option<u32>),
     /// An array of this length, to be filled.
     ToBeFilled(usize),
-    /// A value of this type, of which nothing is known.
+    /// A value of this type, whose definition is not known.
     Unknown(String),
     /// A value that is not there, or not as a whole.
     Missing,
@@ -66,13 +66,13 @@ pub enum DecodedValue {
 /// Where decoding has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DecodedEnd {
-    /// Where the data does.
+    /// At the end of the data.
     Whole,
-    /// Where what is known of the data does.
+    /// At the end of the recorded part of the data.
     Cut,
     /// Behind the last value, at this byte: more follow.
     Rest(usize),
-    /// At a type of which nothing is known.
+    /// At a type whose definition is not known.
     Unknown {
         /// The byte where its value begins.
         at: usize,
@@ -83,12 +83,12 @@ pub enum DecodedEnd {
     Misfit(ParcelError),
 }
 
-/// What a parcel holds.
+/// The values of a parcel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DecodedParcel {
-    /// Values with their names; what a method returns has none.
+    /// Values with their names; the value that a method returns has none.
     pub values: Vec<(String, DecodedValue)>,
-    /// How far that went.
+    /// How far decoding went.
     pub end: DecodedEnd,
 }
 
@@ -194,7 +194,7 @@ impl fmt::Display for Hex<'_> {
 }
 
 impl Serialize for DecodedParcel {
-    /// An object; what a method returns is its `return`.
+    /// An object; the value that a method returns is its `return`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize_map(
             self.values.iter().map(|(name, value)| match name.as_str() {
@@ -207,7 +207,7 @@ impl Serialize for DecodedParcel {
 }
 
 impl Serialize for DecodedValue {
-    /// What JSON has a value for is that; the rest is text.
+    /// A value of JSON where it has one for this kind, else text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_none(),

@@ -1,7 +1,7 @@
-//! Through the bytes of a parcel by the types of a method.
+//! Decodes the bytes of a parcel by the types of a method.
 //!
-//! The bytes are anybody's, and may end anywhere. Each value costs at least a byte or the end of the walk, so what comes
-//! out is not longer than what goes in, but for names.
+//! The bytes are untrusted, and may end anywhere. Each value consumes at least a byte, or ends the walk: so, but for names,
+//! the result is no larger than the parcel.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
         Ok(DecodedValue::List(values))
     }
 
-    /// An array of bytes, or what is known of it.
+    /// An array of bytes, or the recorded part of it.
     fn bytes(&mut self, length: usize) -> Result<&'a [u8], ParcelError> {
         if self.is_cut && padded(length) > self.reader.left() {
             self.stop = Some(DecodedEnd::Cut);
@@ -255,7 +255,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What stands of a parcelable or union behind the word that says that there is one.
+    /// A parcelable or union, behind the word that says that it is not null.
     fn content(&mut self, key: WireKey) -> Result<DecodedValue, ParcelError> {
         let definition = self.definition(key)?;
         let fields = match &definition.body {
@@ -273,8 +273,8 @@ impl<'a> Walk<'a> {
         Ok(DecodedValue::Fields { of: definition.name.clone(), fields })
     }
 
-    /// The fields of a parcelable behind their length. Those that its writer did not know are not there, and what it
-    /// has written besides is passed over.
+    /// The fields of a parcelable behind their length. Fields that its writer did not know are missing, and fields that
+    /// only its writer knew are passed over.
     fn sized(&mut self, fields: &[WireField]) -> Result<Vec<(String, DecodedValue)>, ParcelError> {
         let start = self.reader.position();
         let Some(length) = self.reader.length()?.filter(|length| *length >= size_of::<i32>())
@@ -295,7 +295,7 @@ impl<'a> Walk<'a> {
             values.push((name.clone(), self.value(of)));
         }
         match &self.stop {
-            // Behind the parcelable it is known again what comes.
+            // The length says where the parcelable ends: types are known again from there on.
             Some(DecodedEnd::Unknown { .. }) if end <= known_end => self.stop = None,
             Some(_) => return Ok(values),
             None if self.reader.position() > end => {

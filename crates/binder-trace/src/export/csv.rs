@@ -10,7 +10,7 @@ use crate::record::SendKind;
 const HEAD: &str = "unix_ns,device,kind,id,within,from_pid,from_tid,from_name,to_pid,to_tid,to_name,interface,method,\
     code,data_bytes,reply_bytes,objects,queue_ns,service_ns,return_ns,total_ns,status\r\n";
 
-/// Writes a trace as a table. What is not known is empty.
+/// Writes a trace as a table. The cell of an unknown value is empty.
 pub fn csv(log: &CallLog) -> String {
     let mut text = String::from(HEAD);
     for call in &log.calls {
@@ -59,8 +59,8 @@ fn quoted(cell: String) -> String {
     cell
 }
 
-/// Puts a mark before what a spreadsheet would calculate: programs choose their names. Where numbers have a decimal
-/// comma it parts cells at semicolons, and does not know our quotes then.
+/// Puts an apostrophe before text that a spreadsheet would take for a formula: programs choose their names. In
+/// countries with a decimal comma a spreadsheet parts cells at semicolons, and does not heed our quotes then.
 fn guarded(cell: &str) -> String {
     let pieces = cell.split_inclusive([';', '\t', '\r', '\n']);
     pieces.flat_map(|piece| [if is_formula(piece) { "'" } else { "" }, piece]).collect()

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::CallLog;
 use crate::calls::{CallParty, TracedCall};
-use crate::line::status_words;
+use crate::line::{printable, status_words};
 use crate::record::{SendKind, SentRecord};
 
 /// The dissector for Wireshark and tshark, in Lua.
@@ -27,7 +27,7 @@ const NANOSECONDS: u8 = 9;
 /// Of the format of a packet.
 const VERSION: u8 = 1;
 
-/// What a packet tells.
+/// The kinds of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum PacketKind {
     Call = 0,
@@ -108,7 +108,8 @@ fn packet(log: &CallLog, call: &TracedCall, kind: PacketKind, sent: &SentRecord)
         &naming.method_words(),
         &status,
     ] {
-        put_short(&mut packet, text.as_bytes());
+        // tshark shows them on terminals.
+        put_short(&mut packet, printable(text).as_bytes());
     }
     let data = if kind == PacketKind::Failure { &[][..] } else { &sent.data };
     put_short(&mut packet, data);
@@ -159,6 +160,9 @@ fn pad(bytes: &mut Vec<u8>) {
 mod tests {
     use super::super::tests::story;
     use super::*;
+    use crate::methods::MethodNames;
+    use crate::record::TraceRecord;
+    use crate::record::tests::call;
 
     fn word(bytes: &[u8], at: usize) -> u32 {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
@@ -181,5 +185,16 @@ mod tests {
         assert_eq!(kinds, [0, 0, 2, 2, 1, 0, 3, 0]);
         assert_eq!(times[0], 1_000_000_001_000);
         assert!(times.is_sorted());
+    }
+
+    #[test]
+    fn no_text_acts_on_a_terminal() {
+        let records = [
+            TraceRecord::Named { pid: 10, name: "a\u{1b}[31m".into() },
+            TraceRecord::Sent(call(1, 1_000)),
+        ];
+        let bytes = pcapng(&CallLog::new(records.into_iter(), MethodNames::default()));
+        assert!(bytes.windows(5).any(|it| it == b"a[31m"));
+        assert!(!bytes.windows(5).any(|it| it == b"\x1b[31m"));
     }
 }

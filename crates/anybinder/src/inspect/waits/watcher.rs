@@ -7,12 +7,12 @@ use super::{Finding, Look, WaitMonitor};
 use crate::failure::Failure;
 use crate::inspect::Binderfs;
 
-/// The news of a sample.
+/// A change that a look has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WaitNews {
     /// This has lasted for as long as it takes to be told.
     Lasts(Finding),
-    /// The finding with this key, which was reported, is over.
+    /// A finding that was reported is over; this is its key.
     Over(String),
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct WaitWatcher<'b> {
 }
 
 impl<'b> WaitWatcher<'b> {
-    /// Takes the first look. What lasts for `patience` is told.
+    /// Takes the first look. A finding is reported once it has lasted for `patience`.
     pub(crate) fn new(binderfs: &'b Binderfs, patience: Duration) -> Result<Self, Failure> {
         let monitor = WaitMonitor::new(&Look::take(binderfs)?);
         Ok(Self { binderfs, monitor, patience, known: BTreeMap::new() })
     }
 
-    /// Takes the next look. Returns what it brings of what does not end, and of calls that wait for long.
+    /// Takes the next look. Returns the findings that have lasted long enough, and those that are over.
     pub(crate) fn look(&mut self) -> Result<Vec<WaitNews>, Failure> {
         let mut look = Look::take(self.binderfs)?;
         let mut found = self.monitor.find(&mut look);
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(at(5, vec![growing(11)]), [WaitNews::Lasts(growing(11))]);
         assert_eq!(at(6, vec![growing(12)]), []);
         assert_eq!(at(7, vec![]), [WaitNews::Over("growing binder 7".into())]);
-        // A finding that ends before it was reported is dropped.
+        // A finding that ends before it was reported is forgotten.
         assert_eq!(at(8, vec![growing(9)]), []);
         assert_eq!(at(9, vec![]), []);
     }
