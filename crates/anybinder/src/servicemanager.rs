@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use binder_os::processes::{self, Signal, Stream};
 use binder_os::signals::SignalStream;
+use binder_report::records::{EventRecord, NO_MANAGER};
 use service_manager::{AccessPolicy, Declarations, ManagerOptions, ManagerServer};
 
 use crate::cli::{ManagerArguments, ServicemanagerOptions};
@@ -16,6 +17,7 @@ use crate::cluster;
 use crate::demo::this_program;
 use crate::driver;
 use crate::failure::{Failure, failed};
+use crate::inspect::Binderfs;
 use crate::log;
 use crate::metrics;
 
@@ -102,6 +104,20 @@ pub(crate) fn start_beside(
     } else {
         Err(Failure::new("starting the service manager", status))
     }
+}
+
+/// After a command that failed: says that a program of it has called a service manager that was not there. Its own
+/// libraries say little more than that an object is dead.
+pub(crate) fn tell_if_missed(binderfs: &Path) {
+    let events: Result<Vec<EventRecord>, _> = Binderfs::at(binderfs.to_owned()).read("events.json");
+    // A driver that has ended has nothing to tell.
+    let mut events = events.into_iter().flatten();
+    let Some(event) = events.find(|event| event.reason.as_deref() == Some(NO_MANAGER)) else {
+        return;
+    };
+    let tried = format!("calling the service manager of {}, as the command did", event.device);
+    let advice = "`anybinder run --manager -- COMMAND` starts one before the command";
+    Failure::new(tried, "there was none").advise(advice).print();
 }
 
 /// Takes SIGTERM and SIGINT as the wish to end. Must come before other threads, which would otherwise die of them.

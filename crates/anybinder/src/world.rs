@@ -32,6 +32,7 @@ use crate::granted_users;
 use crate::log;
 use crate::metrics;
 use crate::procview::ServedView;
+use crate::servicemanager;
 
 /// A world whose driver answers.
 pub(crate) struct World {
@@ -214,6 +215,9 @@ impl World {
             Fork::Parent(child) => child,
         };
         let status = self.attend(child);
+        if matches!(status, Ok(1..)) {
+            servicemanager::tell_if_missed(Path::new(BINDERFS_DIR));
+        }
         self.close();
         status
     }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use calls::{CallKind, CallRecord, Stage, calls};
-pub use events::EventRecord;
+pub use events::{EventRecord, NO_MANAGER};
 pub use processes::{ProcessRecord, processes};
 pub use state::{StateRecord, state_records};
 pub use stats::{MemoryRecord, Share, StatsRecord, stats_records};

@@ -1,5 +1,6 @@
 //! The services of a device, the callbacks that wait for them, and those that are told of their clients.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
@@ -20,7 +21,9 @@ const NAME_MAX_BYTES: usize = 127;
 /// How many services and listeners one user may have.
 const ENTRIES_PER_USER: u32 = 8192;
 /// How many of these may listen for one name: each is called whenever that is registered.
-const LISTENERS_PER_NAME: usize = 1024;
+const LISTENERS_PER_NAME: usize = 256;
+/// How many objects one user may have in these: the driver tells of the death of each, before other callers' requests.
+const OBJECTS_PER_USER: u32 = 2048;
 /// Of how many names clients are counted at once: the driver is asked about each.
 const NAMES_PER_COUNT: usize = 256;
 
@@ -104,9 +107,11 @@ pub struct ServiceRegistry {
     listeners: BTreeMap<String, Vec<Listener>>,
     client_listeners: BTreeMap<String, Vec<Listener>>,
     /// How often the registry refers to each object by each name, so that a death concerns these names alone.
-    references: BTreeMap<ObjectId, BTreeMap<String, u32>>,
+    references: BTreeMap<ObjectId, References>,
     /// How many services and listeners each user has.
     entries: BTreeMap<u32, u32>,
+    /// How many objects each user has brought.
+    objects: BTreeMap<u32, u32>,
     /// Processes that stand for services of other machines: what these may have here was decided before they began.
     importers: BTreeSet<i32>,
     effects: VecDeque<RegistryEffect>,
@@ -127,6 +132,14 @@ struct Service {
     is_import: bool,
 }
 
+/// The entries of an object.
+#[derive(Debug)]
+struct References {
+    /// The user who brought it.
+    uid: u32,
+    names: BTreeMap<String, u32>,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Listener {
     callback: ObjectId,
@@ -145,6 +158,7 @@ impl ServiceRegistry {
             client_listeners: BTreeMap::new(),
             references: BTreeMap::new(),
             entries: BTreeMap::new(),
+            objects: BTreeMap::new(),
             importers: BTreeSet::new(),
             effects: VecDeque::new(),
             hidden_finds: 0,
@@ -273,8 +287,8 @@ impl ServiceRegistry {
 
     /// Forgets an object whose process has ended, in all its roles.
     pub fn object_died(&mut self, object: ObjectId) {
-        let names = self.references.get(&object).into_iter().flat_map(BTreeMap::keys);
-        let names: Vec<_> = names.cloned().collect();
+        let Some(references) = self.references.get(&object) else { return };
+        let names: Vec<_> = references.names.keys().cloned().collect();
         for name in &names {
             if self.services.get(name).is_some_and(|service| service.object == object) {
                 tracing::info!(name, "a service has died");
@@ -421,7 +435,7 @@ impl ServiceRegistry {
         if !is_own {
             self.require_room(caller)?;
         }
-        self.refer(object, &name, objects)?;
+        self.refer(caller, object, &name, objects)?;
         let has_clients = before_has_clients(self.services.get(&name));
         if let Some(before) = self.services.get(&name).map(|before| before.owner.clone()) {
             tracing::info!(name, before = before.pid, by = caller.pid, "a service is replaced");
@@ -463,7 +477,7 @@ impl ServiceRegistry {
         require_valid(&name)?;
         self.require_room(caller)?;
         require_room_in(&self.listeners, caller, &name)?;
-        self.refer(callback, &name, objects)?;
+        self.refer(caller, callback, &name, objects)?;
         self.charge(caller.uid);
         if let Some(service) = self.services.get(&name) {
             let (name, service) = (name.clone(), service.object);
@@ -509,7 +523,7 @@ impl ServiceRegistry {
         let has_clients = service.has_clients;
         self.require_room(caller)?;
         require_room_in(&self.client_listeners, caller, &name)?;
-        self.refer(callback, &name, objects)?;
+        self.refer(caller, callback, &name, objects)?;
         self.charge(caller.uid);
         if has_clients {
             let told = RegistryEffect::Clients { callback, service: object, has_clients };
@@ -656,14 +670,25 @@ impl ServiceRegistry {
     /// Keeps an object, whose death is told from now on, for an entry of a name.
     fn refer(
         &mut self,
+        caller: &CallingContext,
         object: ObjectId,
         name: &str,
         objects: &mut impl ObjectTable,
     ) -> Result<(), Denial> {
-        if !self.references.contains_key(&object) && !objects.link_to_death(object) {
-            return Err(illegal_state("Couldn't linkToDeath."));
+        let uid = caller.uid;
+        if !self.references.contains_key(&object) {
+            let count = self.objects.get(&uid).copied().unwrap_or_default();
+            if count >= OBJECTS_PER_USER {
+                return Err(illegal_state("Too many objects of this user."));
+            }
+            if !objects.link_to_death(object) {
+                return Err(illegal_state("Couldn't linkToDeath."));
+            }
+            self.objects.insert(uid, count + 1);
         }
-        *self.references.entry(object).or_default().entry(name.to_owned()).or_default() += 1;
+        let new = || References { uid, names: BTreeMap::new() };
+        let references = self.references.entry(object).or_insert_with(new);
+        *references.names.entry(name.to_owned()).or_default() += 1;
         Ok(())
     }
 
@@ -674,24 +699,24 @@ impl ServiceRegistry {
     /// Takes back the cost of entries of a name that are gone: a place of their user's, and a reference.
     fn refund(&mut self, name: &str, gone: &[Listener]) {
         for Listener { callback: object, uid } in gone {
-            if let Some(count) = self.entries.get_mut(uid) {
-                *count -= 1;
-                if *count == 0 {
-                    self.entries.remove(uid);
-                }
-            }
-            let Some(names) = self.references.get_mut(object) else { continue };
-            if let Some(count) = names.get_mut(name) {
-                *count -= 1;
-                if *count == 0 {
-                    names.remove(name);
-                }
-            }
-            if names.is_empty() {
+            decrease(&mut self.entries, uid);
+            let Some(references) = self.references.get_mut(object) else { continue };
+            decrease(&mut references.names, name);
+            if references.names.is_empty() {
+                decrease(&mut self.objects, &references.uid);
                 self.references.remove(object);
                 self.effects.push_back(RegistryEffect::Forget(*object));
             }
         }
+    }
+}
+
+/// Counts one less, and forgets what is not there any more.
+fn decrease<K: Ord + Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTreeMap<K, u32>, key: &Q) {
+    let Some(count) = counts.get_mut(key) else { return };
+    *count -= 1;
+    if *count == 0 {
+        counts.remove(key);
     }
 }
 

@@ -28,6 +28,21 @@ fn a_world_has_a_manager_if_it_is_asked_for() {
 }
 
 #[test]
+fn a_command_that_fails_without_a_manager_is_told_of_it() {
+    for caller in Caller::all() {
+        let ask = format!("{PROGRAM} service list 2>/dev/null");
+        let failed = finish(&mut caller.run_script(&ask));
+        assert_eq!(failed.code(), 1, "{failed:?}");
+        assert!(failed.stderr.contains("there was none"), "{failed:?}");
+        assert!(failed.stderr.contains("anybinder run --manager"), "{failed:?}");
+        let went_on = finish(&mut caller.run_script(&format!("{ask}; true")));
+        assert_eq!((went_on.code(), &*went_on.stderr), (0, ""), "{went_on:?}");
+        let another = finish(&mut with_manager(*caller, "$0 service check nothing; false"));
+        assert_eq!((another.code(), &*another.stderr), (1, ""), "{another:?}");
+    }
+}
+
+#[test]
 fn a_manager_that_cannot_be_is_told_and_there_is_no_world() {
     for caller in Caller::all() {
         let options =

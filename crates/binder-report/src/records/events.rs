@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::CallKind;
 
+/// The reason of a call to handle 0 of a device without a context manager.
+pub const NO_MANAGER: &str = "no context manager";
+
 /// Something about a send that a person might want to know.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -67,9 +70,7 @@ impl EventRecord {
             },
             reason: match send.end {
                 SendEnd::Undelivered { reason, .. } => Some(reason.into()),
-                SendEnd::Refused { .. } if lacks_manager(report) => {
-                    Some("no context manager".into())
-                }
+                SendEnd::Refused { .. } if lacks_manager(report) => Some(NO_MANAGER.into()),
                 SendEnd::Refused { excess, .. } => excess.map(|excess| excess.to_string()),
                 SendEnd::Accepted | SendEnd::Incomplete => None,
             },

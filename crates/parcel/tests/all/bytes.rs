@@ -72,7 +72,8 @@ fn long_text_is_the_same_with_and_without_other_letters_than_ascii() {
         for text in texts {
             let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
             let bytes = written(|writer| writer.string16(&text).unwrap());
-            assert_eq!(bytes[..4], (units.len() as u32 / 2).to_le_bytes());
+            let count = u32::try_from(units.len() / 2).unwrap();
+            assert_eq!(bytes[..4], count.to_le_bytes());
             assert_eq!(bytes[4..][..units.len()], units, "{text}");
             assert!(bytes[4 + units.len()..].iter().all(|byte| *byte == 0), "{text}");
             assert_eq!(bytes.len(), 4 + (units.len() + 2).next_multiple_of(4));

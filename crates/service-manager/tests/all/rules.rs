@@ -155,7 +155,7 @@ fn one_user_may_not_fill_the_memory() {
     let mut count = 0;
     let full = loop {
         let listen =
-            ManagerRequest::Listen { name: format!("n{}", count % 10), callback: ObjectId(1) };
+            ManagerRequest::Listen { name: format!("n{}", count % 100), callback: ObjectId(1) };
         match rig.ask(listen) {
             Ok(_) => count += 1,
             Err(exception) => break exception,
@@ -179,13 +179,26 @@ fn one_user_may_not_have_very_many_called_by_one_registration() {
     let listen = |rig: &mut Rig, object| {
         rig.ask(ManagerRequest::Listen { name: "x".into(), callback: ObjectId(object) })
     };
-    (1..=1024).for_each(|object| assert_eq!(listen(&mut rig, object), Ok(ManagerAnswer::Done)));
-    assert_eq!(listen(&mut rig, 1025), Err(ExceptionCode::ILLEGAL_STATE));
+    (1..=256).for_each(|object| assert_eq!(listen(&mut rig, object), Ok(ManagerAnswer::Done)));
+    assert_eq!(listen(&mut rig, 257), Err(ExceptionCode::ILLEGAL_STATE));
     rig.caller.uid = 1;
-    assert_eq!(listen(&mut rig, 1025), Ok(ManagerAnswer::Done), "another user has room");
+    assert_eq!(listen(&mut rig, 257), Ok(ManagerAnswer::Done), "another user has room");
     rig.caller.uid = 1000;
     rig.registry.object_died(ObjectId(7));
-    assert_eq!(listen(&mut rig, 1026), Ok(ManagerAnswer::Done));
+    assert_eq!(listen(&mut rig, 258), Ok(ManagerAnswer::Done));
+}
+
+#[test]
+fn one_user_may_not_have_very_many_objects_that_die_at_once() {
+    let mut rig = Rig::new("allow * *");
+    (1..=2048).for_each(|object| rig.add(&format!("x{object}"), object).unwrap());
+    assert_eq!(rig.add("y", 2049), Err(ExceptionCode::ILLEGAL_STATE));
+    assert_eq!(rig.add("y", 2048), Ok(()), "it is one of these");
+    rig.registry.object_died(ObjectId(2048));
+    assert_eq!(rig.add("y", 2049), Ok(()));
+    assert_eq!(rig.add("z", 2050), Err(ExceptionCode::ILLEGAL_STATE));
+    rig.caller.uid = 1;
+    assert_eq!(rig.add("z", 2050), Ok(()), "another user has room");
 }
 
 #[test]

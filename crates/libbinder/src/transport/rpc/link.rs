@@ -116,7 +116,11 @@ impl StreamSocket {
     /// Returns whether the other side has closed and has sent nothing that is unread.
     pub(super) fn is_closed_without_a_word(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        recv(&self.socket, &mut [0], flags).is_ok_and(|(_, bytes)| bytes == 0)
+        match recv(&self.socket, &mut [0], flags) {
+            Ok((_, bytes)) => bytes == 0,
+            // Others, as of a connection that was reset, stay.
+            Err(error) => !matches!(error, Errno::AGAIN | Errno::INTR),
+        }
     }
 
     /// Receives no descriptors from here on: the system drops what comes, and does less for it.

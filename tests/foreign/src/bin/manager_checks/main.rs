@@ -4,12 +4,14 @@
 //! manager_checks [FILTER]            runs all checks, each on a device of its own
 //! manager_checks serve DEVICE NAME   registers an object through our library, and ends with its standard input
 //! manager_checks lazy DEVICE NAME    the same, and ends when the object has no clients
+//! manager_checks flood DEVICE -     registers as much as a user may, again and again for a second
 //! manager_checks speak DEVICE RELEASE
 //!                                    registers and finds as a client of that release of Android does
 //! ```
 //!
 //! `anybinder` lies beside this program.
 
+mod floods;
 mod lifetimes;
 mod releases;
 mod served;
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     let outcome = match words[..] {
         ["serve", device, name] => served::serve(Path::new(device), name),
         ["lazy", device, name] => served::serve_lazy(Path::new(device), name),
+        ["flood", device, _] => floods::pour(Path::new(device)),
         ["speak", device, release] => releases::speak(Path::new(device), release),
         _ => return check(),
     };
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
 }
 
 fn check() -> ExitCode {
-    let checks = [lifetimes::CHECKS, releases::CHECKS, tool::CHECKS];
+    let checks = [lifetimes::CHECKS, floods::CHECKS, releases::CHECKS, tool::CHECKS];
     let checks = checks.into_iter().flatten().enumerate();
     let trial = |(number, &(name, check)): (usize, &Check)| {
         let place = Place { device: PathBuf::from(format!("/dev/m{number}")) };
