@@ -65,6 +65,18 @@ fn unusual_programs_see_no_difference() {
     play_all(&stage(), PROGRAM);
 }
 
+/// Signals, jumps, threads that end, forks, closes and stops, all at once.
+#[test]
+fn disturbed_programs_get_their_own_answers() {
+    let stage = stage_of("disturbed");
+    for &user in User::all() {
+        for world in [PRELOADED, &["--no-ring"]] {
+            let said = stage.run_in(user, world, "disturbed", &["2"]);
+            assert_eq!(said, "all echoes were right\n", "as {user:?}, in {world:?}");
+        }
+    }
+}
+
 #[test]
 fn programs_of_another_c_library_see_no_difference() {
     if Command::new("musl-gcc").arg("--version").output().is_err() {
