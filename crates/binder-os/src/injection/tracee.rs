@@ -107,7 +107,7 @@ impl Tracee {
         Ok(tracee)
     }
 
-    /// Has thread `tid` make call `number` next, with the arguments of the one that it leaves. `ready`
+    /// Has thread `tid` make call `number` next, with the arguments of the call that it leaves. `ready`
     /// runs before it can.
     ///
     /// # Errors
@@ -372,7 +372,7 @@ unsafe fn move_registers(request: Request, tid: u32, place: u64) -> Result<(), E
     unsafe { raw_ptrace(request, tid, 0, place) }
 }
 
-/// Reads or writes all registers of a thread. Those of a thread of a 32-bit program are fewer: what is behind them stays.
+/// Reads or writes all registers of a thread. Those of a thread of a 32-bit program are fewer: the bytes behind them stay.
 ///
 /// # Safety
 ///

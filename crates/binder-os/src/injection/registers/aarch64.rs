@@ -4,7 +4,7 @@ use rustix::io::Errno;
 
 use crate::injection::REPEAT;
 
-/// The registers as ptrace(2) shows them, and what is known of the call.
+/// The registers as ptrace(2) shows them, and the state of the call.
 #[derive(Clone, Copy)]
 pub(in crate::injection) struct Aarch64Registers {
     shown: libc::user_regs_struct,
