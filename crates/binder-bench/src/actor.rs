@@ -1,4 +1,4 @@
-//! The processes of a bench, forked from it, and what is said between them.
+//! The processes of a bench, forked from it, and the messages between them.
 //!
 //! Orders and answers are lines of JSON over a socket; nothing is said while a clock runs.
 

@@ -63,7 +63,7 @@ pub struct PidsOptions {
     pub(crate) json: bool,
 }
 
-/// What is done to a table.
+/// An operation on a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Operation {

@@ -101,7 +101,7 @@ impl PingOptions {
 /// The longest message; two thirds of what a socket holds, and half a receive buffer.
 const MAX_BYTES: usize = 128 * 1024;
 
-/// What is measured.
+/// The figures measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 enum What {
@@ -388,7 +388,7 @@ impl What {
         matches!(self, Self::Traced | Self::TracedRing)
     }
 
-    /// What is the same with so many files, but without them, without the library, or without a trace.
+    /// The baseline: the same with as many files, but without them, without the library, or without a trace.
     fn without(self, files: u32) -> Option<Self> {
         match self {
             Self::Library | Self::TracedRing => Some(Self::DeferredRing),

@@ -1,6 +1,6 @@
 //! Numbers in no order, the same in every run.
 
-/// A linear congruential generator: cheap beside what is measured.
+/// A linear congruential generator: cheap beside the operation measured.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 

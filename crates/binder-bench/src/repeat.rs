@@ -46,7 +46,7 @@ pub(crate) fn rounds(least: u32, budget: Duration) -> impl Iterator<Item = u32> 
     (0..).take_while(move |round| *round < least || start.elapsed() < budget)
 }
 
-/// The median of what is not empty; 0 of nothing.
+/// The median; 0 of no values.
 pub(crate) fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or_default()

@@ -390,7 +390,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{}.{}", bytes / 1_000_000, bytes / 100_000 % 10)
 }
 
-/// What is lost from the first to the second, in percent.
+/// The loss from the first to the second, in percent.
 #[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
 fn loss([quiet, short]: [u64; 2]) -> String {
     format!("{:.1} %", 100.0 * (1.0 - short as f64 / quiet.max(1) as f64))

@@ -1,7 +1,7 @@
 //! `serial-fraction`: what share of the daemon's work for a call is done with the lock of its device held.
 //!
 //! Processors can divide the rest among them, and not that: Amdahl's law says what they bring at most. Everything runs on
-//! one core, so that a lock is never waited for, and what is held for some time is work for as long.
+//! one core, so that a lock is never waited for, and the time that a lock is held is work for as long.
 
 use std::fs;
 

@@ -33,7 +33,7 @@ pub(crate) struct DriverSession {
     unread: Range<usize>,
 }
 
-/// What the driver says, but for what is only to be acknowledged.
+/// The driver's returns, but for those that are only acknowledged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ReceivedReturn {
     Call(BinderTransactionData),
@@ -135,7 +135,7 @@ impl DriverSession {
         self.client.files_of(received).map_err(failed("taking the files that were received"))
     }
 
-    /// Waits for the next call; its bytes replace what is in `data`.
+    /// Waits for the next call; its bytes replace the contents of `data`.
     pub(crate) fn next_call(
         &mut self,
         data: &mut Vec<u8>,
@@ -329,7 +329,7 @@ impl DriverSession {
         }
     }
 
-    /// Copies the bytes of what was received and not freed; they replace what is in `into`.
+    /// Copies the bytes received and not freed; they replace the contents of `into`.
     pub(crate) fn copy(
         &self,
         received: &BinderTransactionData,

@@ -14,7 +14,7 @@ pub(crate) fn pair() -> Result<(UnixStream, UnixStream), BenchError> {
     UnixStream::pair().map_err(failed("making a pair of sockets"))
 }
 
-/// Sends `message` and waits for the answer, which replaces what is in `reply`.
+/// Sends `message` and waits for the answer, which replaces the contents of `reply`.
 pub(crate) fn round_trip(
     end: &mut UnixStream,
     message: &[u8],

@@ -10,7 +10,7 @@ use crate::report::BenchReport;
 /// The device to measure, and how to tell of it.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct BenchTarget {
-    /// The device; nobody else may use it meanwhile [default: /dev/binder in a world of its own]
+    /// The device; no other program may use it meanwhile [default: /dev/binder in a world of its own]
     #[arg(long, value_name = "PATH")]
     device: Option<PathBuf>,
 

@@ -48,7 +48,7 @@ pub enum CallError {
     #[error("the binder device answers: {0}")]
     Device(#[from] io::Error),
     /// No process serves the handle, or its owner died before it replied.
-    #[error("nobody serves this handle")]
+    #[error("no process serves this handle")]
     Dead,
     /// The driver refused the transaction.
     #[error("the driver refused the transaction")]
@@ -250,7 +250,7 @@ impl BinderClient {
     }
 
     /// Copies the bytes of a received transaction, whose buffer was not freed yet, out of the
-    /// receive buffer; they replace what is in `data`.
+    /// receive buffer; they replace the contents of `data`.
     ///
     /// # Errors
     ///

@@ -82,7 +82,7 @@ impl BinderDevice {
     ///
     /// As open(2), mmap(2) and pthread_atfork(3).
     pub fn open_with_buffer(path: &Path, buffer_bytes: usize) -> io::Result<Self> {
-        // A child shares what is delivered to its parent, and does not know when that is freed.
+        // A child shares the buffers delivered to its parent, and does not know when they are freed.
         fork_count::start()?;
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::empty())?;
@@ -246,7 +246,7 @@ impl BinderDevice {
     }
 
     /// Runs `commands`, then waits for returns if there is room for any. Of what the commands point to, the driver need
-    /// not fetch what is in `payloads`.
+    /// not fetch the contents of `payloads`.
     ///
     /// A signal does not end the wait. Commands behind one that failed are not run, nor are those
     /// behind a transaction that was refused; the returns then tell why.
@@ -315,7 +315,7 @@ impl BinderDevice {
     }
 
     /// Copies bytes that were received, and whose buffer was not freed yet, out of the receive
-    /// buffer; they replace what is in `data`.
+    /// buffer; they replace the contents of `data`.
     ///
     /// # Errors
     ///

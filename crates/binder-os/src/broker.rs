@@ -294,7 +294,7 @@ impl BrokerStep {
         Self::ALL.into_iter().find(|step| *step as i32 == number)
     }
 
-    /// What is said if it fails.
+    /// The message if it fails.
     fn words(self) -> &'static str {
         match self {
             Self::Groups => "the broker could not give up its groups",

@@ -1,4 +1,4 @@
-//! Who has started whom: ancestors of processes, and the descendants of this one, which has [adopted](crate::processes::adopt_orphans) their orphans.
+//! Parents and children: ancestors of processes, and the descendants of this one, which has [adopted](crate::processes::adopt_orphans) their orphans.
 
 use std::fs;
 use std::io;

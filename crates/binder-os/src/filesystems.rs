@@ -28,7 +28,7 @@ fn added(listed: &str) -> String {
     format!("{listed}{BINDER}\n")
 }
 
-/// Has `file` be seen at `place` instead of what is there, and not be changed.
+/// Mounts `file` read-only over `place`.
 ///
 /// Where `place` is below a /proc, the processes of user namespaces made afterwards can mount no /proc of their own: to
 /// the kernel, it would show them what this one hides.

@@ -1,4 +1,4 @@
-//! How a process knows that it was forked from the one that made its things.
+//! How a process knows that it is a fork of the process that made its objects.
 
 #![expect(unsafe_code, reason = "pthread_atfork has no safe wrapper")]
 
@@ -21,7 +21,7 @@ pub fn start() -> io::Result<()> {
     if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
 }
 
-/// Returns how many forks lie between this process and the one that [`start`]ed counting.
+/// Returns how many forks lie between this process and the process that [`start`]ed counting.
 ///
 /// Costs a load. A child that shares its parent's memory, as between vfork(2) and exec(2), is not
 /// counted.

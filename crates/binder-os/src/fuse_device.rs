@@ -159,7 +159,7 @@ impl FuseDevice {
         if options.default_permissions {
             fsconfig_set_flag(&context, "default_permissions")?;
         }
-        // Of the file system, beside the mount: only so does the kernel keep the times of what is read.
+        // Of the file system, beside the mount: only so does the kernel keep the times of files that are read.
         if options.read_only {
             fsconfig_set_flag(&context, "ro")?;
         }
@@ -267,7 +267,7 @@ impl FuseDevice {
 }
 
 impl DetachedMount {
-    /// What is mounted at `dir`, once more, with what is mounted in it.
+    /// A copy of the mount at `dir`, with the mounts below it.
     ///
     /// # Errors
     ///

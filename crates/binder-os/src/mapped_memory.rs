@@ -13,7 +13,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 /// The receive buffer of one binder process.
 ///
-/// A *shared* mapping is a sealed memfd whose pages the client maps too, so what is stored here
+/// A *shared* mapping is a sealed memfd whose pages the client maps too, so data stored here
 /// appears there; a *private* one is the driver's own copy of pages that it pushes into the page
 /// cache. Either way bytes are copied in and out and never lent as a slice: the kernel, and the
 /// client, may change them at any moment.
@@ -168,7 +168,7 @@ impl MappedMemory {
     }
 
     /// Offers pages of a private mapping to the system, which takes them when it is short of memory;
-    /// what is taken reads as zeros, until it is written to again.
+    /// the pages taken read as zeros, until it is written to again.
     ///
     /// # Errors
     ///

@@ -57,7 +57,7 @@ impl MemoryPressure {
         })
     }
 
-    /// What is watched, in words.
+    /// A description of the resource watched.
     pub fn sources(&self) -> impl Iterator<Item = &'static str> {
         self.sources.iter().map(|source| match source {
             Source::Trigger(_) => "PSI",

@@ -189,7 +189,7 @@ pub fn abort(dir: &Path) -> io::Result<()> {
     Ok(rustix::mount::unmount(dir, UnmountFlags::FORCE | UnmountFlags::NOFOLLOW)?)
 }
 
-/// Detaches what is mounted at `dir`; it ends when its last user is gone.
+/// Detaches the mount at `dir`; it ends when its last user is gone.
 ///
 /// # Errors
 ///
@@ -255,7 +255,7 @@ pub(crate) fn parent(namespace: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Lets nothing that is mounted here be seen outside. What is unmounted there goes here too: a world must not
+/// Hides mounts made here from the outside. Those unmounted there go here too: a world must not
 /// keep the host's file systems busy.
 fn keep_mounts_to_ourselves() -> Result<(), SetupError> {
     let flags = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;

@@ -14,7 +14,7 @@ use rustix::net::{
 /// As many files as one packet brings at most.
 pub const PACKET_FILES_MAX: usize = 8;
 
-/// One end of a connection. What is sent arrives as it was sent, packet by packet, or not at all.
+/// One end of a connection. A packet arrives whole or not at all.
 #[derive(Debug)]
 pub struct PacketSocket {
     fd: OwnedFd,
@@ -69,7 +69,7 @@ impl PacketSocket {
     ///
     /// # Errors
     ///
-    /// As connect(2): `ConnectionRefused` if nobody listens any more.
+    /// As connect(2): `ConnectionRefused` if no process listens any more.
     pub fn connect(path: &Path) -> io::Result<Self> {
         let fd = socket(SocketFlags::CLOEXEC)?;
         rustix::net::connect(&fd, &address(path)?)?;

@@ -15,7 +15,7 @@ use crate::namespaces::{SetupError, refused};
 /// The directory below /dev where binderfs belongs.
 pub const BINDERFS_DIR: &str = "/dev/binderfs";
 
-/// Where a private /dev shows the one that it replaced.
+/// Where a private /dev shows the /dev that it replaced.
 pub const OUTER_DIR: &str = "/dev/.outer";
 
 /// Replaces /dev by one that holds the same entries except for binder's: an empty
@@ -87,7 +87,7 @@ pub fn place_library(content: &[u8]) -> Result<PathBuf, SetupError> {
 /// [`SetupError`] when the list cannot be read, or covered by another.
 pub fn list_binder() -> Result<(), SetupError> {
     let tried = || format!("listing binder in {FILESYSTEMS}");
-    // Seen for a moment: what is mounted of a file stays when its name goes.
+    // Visible for a moment: a bind mount of a file stays when its name goes.
     let file = Path::new("/dev/.filesystems");
     let listed = filesystems::with_binder().map_err(refused(tried))?;
     fs::write(file, listed)

@@ -1,4 +1,4 @@
-//! The kernel's /proc, held open: what is read through it is the kernel's, whatever is mounted at
+//! The kernel's /proc, held open: reads through it are of the kernel's, whatever is mounted at
 //! /proc meanwhile.
 
 use std::io;
@@ -40,7 +40,7 @@ pub struct ProcStat {
 }
 
 impl ProcDir {
-    /// Opens what is mounted at /proc.
+    /// Opens the file system mounted at /proc.
     ///
     /// # Errors
     ///

@@ -415,7 +415,7 @@ pub fn connect(stream: Stream, file: BorrowedFd<'_>) -> io::Result<()> {
     }?)
 }
 
-/// Closes all files that this process has from the one that executed it, but for the standard streams.
+/// Closes all files that this process has inherited, but for the standard streams.
 ///
 /// Must come before this process opens any.
 ///
@@ -435,7 +435,7 @@ pub(crate) fn close_above_standard(how: libc::c_uint) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What a process has from the one that starts it, beside its environment and its files.
+/// Attributes that a process inherits beside its environment and its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inheritable {
     /// The permissions that files made by it do not get.
@@ -478,7 +478,7 @@ impl Inheritable {
 pub fn become_user(uid: u32, gid: u32) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
     match rustix::thread::set_thread_groups(&[]) {
-        // Of a user namespace of one user, whose groups mean nothing there. Who may not change groups at all meets the
+        // Of a user namespace of one user, whose groups mean nothing there. A process that may not change groups at all meets the
         // next call.
         Ok(()) | Err(Errno::PERM) => {}
         Err(errno) => return Err(errno.into()),

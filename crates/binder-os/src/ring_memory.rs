@@ -34,7 +34,7 @@ impl RingMemory {
     /// Maps the memfd of a client.
     ///
     /// It must keep its size: an access beyond its end would be a SIGBUS of ours. No memfd but one that was made to be
-    /// sealed can get these seals, so what is mapped is memory, not a file on a disk that is full.
+    /// sealed can get these seals, so the mapping is of memory, not of a file on a disk that is full.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@ pub struct Trapped {
     pub call: TrappedCall,
 }
 
-/// What is asked for. Addresses are the caller's, and what is there may change at any time.
+/// The call. Addresses are the caller's, and the memory there may change at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrappedCall {
     /// ioctl(2) with nothing as its argument.
@@ -380,7 +380,7 @@ impl Trapped {
 
     fn of(told: &libc::seccomp_notif) -> Self {
         let [a, b, c, d, e, _] = told.data.args;
-        // The kernel itself looks at the lower half only of what is an int.
+        // The kernel itself looks at the lower half only of an int.
         #[expect(clippy::cast_possible_truncation, reason = "as the kernel does")]
         let int = |argument: u64| argument as u32;
         let number = match told.data.nr.unsigned_abs() {

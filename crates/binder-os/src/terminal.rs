@@ -14,7 +14,7 @@ pub struct Pty {
     shown: File,
 }
 
-/// What a terminal does to what is typed and printed; given back when this is dropped.
+/// How a terminal treats input and output; restored when this is dropped.
 #[derive(Debug)]
 pub struct RawTerminal {
     terminal: OwnedFd,
@@ -134,7 +134,7 @@ impl Drop for RawTerminal {
     }
 }
 
-/// Makes a terminal the one that controls the session that this process leads.
+/// Makes a terminal the controlling terminal of the session that this process leads.
 ///
 /// # Errors
 ///

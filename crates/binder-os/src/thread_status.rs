@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_can_less_may_not_trace() {
+    fn a_process_with_fewer_capabilities_may_not_trace() {
         let own = ThreadStatus::own().unwrap();
         let weak = ThreadStatus { permitted: 0, effective: 0, ..own };
         let strong = ThreadStatus { permitted: !0, effective: !0, ..own };

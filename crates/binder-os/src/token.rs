@@ -19,7 +19,7 @@ pub struct PipeToken {
 pub struct TokenFile(PipeReader);
 
 impl PipeToken {
-    /// Makes a token, and what is to be given away.
+    /// Makes a token, and the half to be given away.
     ///
     /// # Errors
     ///

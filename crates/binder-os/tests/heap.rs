@@ -1,4 +1,4 @@
-//! What the allocator gives back, in a process of its own: its memory is what is looked at, and tests
+//! What the allocator gives back, in a process of its own: the test looks at its memory, and tests
 //! beside these would change it.
 
 #![cfg(target_env = "gnu")]
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use binder_os::heap;
 
-/// Held by who looks at the memory of all.
+/// Held by a test that looks at the memory of the process.
 static LOOKING: Mutex<()> = Mutex::new(());
 
 /// How much of this process's memory is in use, in bytes.

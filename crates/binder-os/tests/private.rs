@@ -287,7 +287,7 @@ fn a_trapped_call_is_answered() {
     let (file, mut writer) = io::pipe().unwrap();
     writer.write_all(b"hello").unwrap();
     listener.give(&trapped, file.as_fd(), true).unwrap();
-    // A bind mount is nobody's business, and after the child there is nobody left.
+    // A bind mount concerns no process, and after the child no process is left.
     assert_eq!(next(), None);
     assert_eq!(child.wait().unwrap(), Change::Exited(0));
     listener.answer(&trapped, TrapAnswer::Done).unwrap();
@@ -394,7 +394,7 @@ fn descendants_end() {
     }
     drop(held);
     processes::end_children(Some(spared.pid())).unwrap();
-    assert_eq!(watched.read(&mut [0]).unwrap(), 0, "nobody holds the other end");
+    assert_eq!(watched.read(&mut [0]).unwrap(), 0, "the other end is closed");
     spared.signal(Signal::STOP).unwrap();
     assert_eq!(next_change(), (spared.pid(), Change::Stopped(19)), "it lives");
     processes::end_children(None).unwrap();

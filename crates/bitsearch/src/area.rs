@@ -48,8 +48,8 @@ impl Alignment {
         if bits.is_power_of_two() { Some(Self { mask: bits - 1, offset: 0 }) } else { None }
     }
 
-    /// The same, for a bitmap whose bit 0 is bit `offset` of what is to be aligned. Of the offset counts what
-    /// is left when it is divided by the alignment.
+    /// The same, for a bitmap whose bit 0 is bit `offset` of the aligned object. The offset counts modulo
+    /// the alignment.
     #[must_use]
     pub const fn with_offset(self, offset: usize) -> Self {
         Self { offset: offset & self.mask, ..self }

@@ -11,7 +11,7 @@ use crate::bits::WORD_BITS;
 use crate::change;
 use crate::indexed::tree::RunTree;
 
-/// A bitmap that finds room without reading what is full.
+/// A bitmap that finds room without reading its full parts.
 ///
 /// Above blocks of bits lies a tree that knows the longest run of clear bits in each part of the
 /// map. Changing a bit marks its block; the next search that needs the tree looks again at what is

@@ -142,7 +142,7 @@ pub(crate) struct Hits<B> {
     back: Unvisited,
 }
 
-/// What is left of a word.
+/// The hits of a word that have not been visited.
 #[derive(Clone, Copy, Debug)]
 struct Unvisited {
     index: usize,

@@ -10,7 +10,7 @@ use crate::operation::Operation;
 /// Extensions are counted in units of this many bytes.
 const EXTENSION_UNIT: usize = 8;
 
-/// Who asks, and about which node.
+/// The caller, and the node of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// One of [`opcode`](crate::opcode).
@@ -30,9 +30,9 @@ pub struct Header {
 /// A request of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// Who asks.
+    /// The caller.
     pub header: Header,
-    /// What is asked for.
+    /// The operation.
     pub operation: Operation<'a>,
 }
 
@@ -78,7 +78,7 @@ pub enum ParseError {
         unique: u64,
         /// The request's opcode.
         opcode: u32,
-        /// What is wrong.
+        /// The error.
         fault: BodyFault,
     },
 }

@@ -86,7 +86,7 @@ fn free_one_take_lowest<T: LowestFree>(bencher: Bencher, live: u32) {
     let mut ids = T::filled(live);
     let mut seed = 1u32;
     bencher.bench_local(|| {
-        // A linear congruential step: cheap beside what is measured.
+        // A linear congruential step: cheap beside the operations measured.
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         ids.release(seed % live);
         black_box(ids.acquire())

@@ -168,7 +168,7 @@ impl Map for Scc {
     }
 
     fn insert(&self, id: u32) -> u32 {
-        // Nobody else has the id.
+        // No other thread has the id.
         let _ = self.0.insert_sync(id, id.into());
         id
     }

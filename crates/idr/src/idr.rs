@@ -91,7 +91,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
 
     /// Visits the values of the ids from `start` on, from the lowest to the highest.
     ///
-    /// What is there all the while is visited once; what comes or goes meanwhile may be.
+    /// A value that is there all the while is visited once; one that comes or goes meanwhile may be visited.
     pub fn iter_from<'g>(&'g self, start: u32, guard: &'g ReadGuard) -> Iter<'g, T> {
         Iter { idr: self, guard, leaf: None, next: Some(start) }
     }

@@ -9,6 +9,7 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cell::Cell;
 #[cfg(not(loom))]
 use core::cell::RefCell;
 use core::fmt;
@@ -20,7 +21,7 @@ use std::mem::ManuallyDrop;
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// Makes what is read outlive the reading, on this thread and until it is dropped.
+/// Keeps values alive that this thread reads, until the guard is dropped.
 ///
 /// Pinning takes longer than a lookup, so pin once for many. A value that is removed meanwhile, by
 /// any thread and from anything that uses epochs, keeps its memory: do not keep a guard for long.
@@ -33,18 +34,32 @@ pub fn pin() -> ReadGuard {
     ReadGuard(crossbeam_epoch::pin())
 }
 
-/// Makes what is read and removed while maps are changed outlive that.
+/// Keeps values alive that this thread reads and removes while it changes maps.
 pub struct ChangeGuard(ReadGuard);
 
-/// Begins a change, before any map is locked: drops what this thread removed long ago, and that may use
+/// Begins a change, before any map is locked: drops some of what this thread removed long ago, and that may use
 /// the maps.
+#[inline]
 #[must_use]
 pub fn pin_to_change() -> ChangeGuard {
-    let is_due = Removed::of_this_thread(|removed| removed.fresh.len() >= BATCH);
-    if is_due && !crossbeam_epoch::is_pinned() {
-        give_up(&pin());
+    if IS_DUE.get() {
+        tidy();
     }
     ChangeGuard(pin())
+}
+
+/// Drops as many counts as were added lately; and has the readers of now tell when they have finished, once there
+/// are enough for that, unless this thread is one of them.
+#[cold]
+#[inline(never)]
+fn tidy() {
+    IS_DUE.set(false);
+    drop(Removed::of_this_thread(Removed::take_some_unread));
+    let is_batch = Removed::of_this_thread(|removed| removed.fresh.len() >= BATCH);
+    if is_batch && !crossbeam_epoch::is_pinned() {
+        drop(Removed::of_this_thread(Removed::take_unread_but_a_batch));
+        seal(&pin());
+    }
 }
 
 impl Deref for ChangeGuard {
@@ -73,14 +88,22 @@ pub fn reclaim() {
 
 /// Has the readers of now tell when they have finished, and drops what those before were reading.
 fn give_up(guard: &ReadGuard) {
-    Removed::of_this_thread(|removed| removed.seal(guard));
-    guard.0.flush();
+    seal(guard);
     // Dropped when the list is ours no more: values may remove others.
     drop(Removed::of_this_thread(Removed::take_unread));
 }
 
-/// How many removals share the telling.
+fn seal(guard: &ReadGuard) {
+    Removed::of_this_thread(|removed| removed.seal(guard));
+    guard.0.flush();
+}
+
+/// So many removals share the telling.
 const BATCH: usize = 64;
+
+/// So many removals share a look at what can be dropped, and that many counts are dropped then: few enough for an
+/// allocator that keeps some blocks at hand to have one for each value that comes.
+const STEP: usize = 4;
 
 /// A count that a place had.
 type Count = Arc<dyn Send + Sync>;
@@ -94,11 +117,24 @@ struct Removed {
     fresh: Vec<Count>,
     /// The oldest first.
     batches: VecDeque<Batch>,
+    /// A batch that no other thread is reading any more, or the rest of it.
+    unread: Vec<Count>,
 }
 
 struct Batch {
     counts: Vec<Count>,
     is_unread: Arc<AtomicBool>,
+}
+
+impl Batch {
+    fn is_unread(&self) -> bool {
+        self.is_unread.load(Ordering::Acquire)
+    }
+}
+
+std::thread_local! {
+    /// Whether there is something to do for [`tidy`].
+    static IS_DUE: Cell<bool> = const { Cell::new(false) };
 }
 
 #[cfg(not(loom))]
@@ -108,7 +144,7 @@ std::thread_local! {
 
 impl Removed {
     const fn new() -> Self {
-        Self { fresh: Vec::new(), batches: VecDeque::new() }
+        Self { fresh: Vec::new(), batches: VecDeque::new(), unread: Vec::new() }
     }
 
     /// Looks at the list of this thread; at one that is given up at once, if the thread is ending.
@@ -133,15 +169,38 @@ impl Removed {
         let is_unread = Arc::new(AtomicBool::new(false));
         let theirs = is_unread.clone();
         guard.0.defer(move || theirs.store(true, Ordering::Release));
-        // With room for the next batch: who removes once removes again.
+        // With room for the next batch: a thread that removes once removes again.
         let counts = core::mem::replace(&mut self.fresh, Vec::with_capacity(BATCH));
         self.batches.push_back(Batch { counts, is_unread });
     }
 
+    /// Adds the count of a place.
+    #[inline]
+    fn add(&mut self, count: Count) {
+        self.fresh.push(count);
+        if self.fresh.len().is_multiple_of(STEP) {
+            IS_DUE.set(true);
+        }
+    }
+
+    fn take_some_unread(&mut self) -> [Option<Count>; STEP] {
+        core::array::from_fn(|_| self.unread.pop())
+    }
+
+    /// Takes all that no thread is reading any more but the last batch of it, which is to be dropped bit by bit.
+    fn take_unread_but_a_batch(&mut self) -> Vec<Vec<Count>> {
+        let mut unread = self.take_unread();
+        if let Some(last) = unread.pop_if(|last| !last.is_empty()) {
+            self.unread = last;
+        }
+        unread
+    }
+
     fn take_unread(&mut self) -> Vec<Vec<Count>> {
-        let is_unread = |batch: &&Batch| batch.is_unread.load(Ordering::Acquire);
-        let unread = self.batches.iter().take_while(is_unread).count();
-        self.batches.drain(..unread).map(|batch| batch.counts).collect()
+        let unread = self.batches.iter().take_while(|batch| batch.is_unread()).count();
+        let rest = core::mem::take(&mut self.unread);
+        let batches = self.batches.drain(..unread).map(|batch| batch.counts);
+        core::iter::once(rest).chain(batches).collect()
     }
 }
 
@@ -150,8 +209,9 @@ impl Drop for Removed {
         // Another thread has to drop what this thread leaves behind.
         let counts = core::mem::take(&mut self.fresh);
         let batches = core::mem::take(&mut self.batches);
-        if !(counts.is_empty() && batches.is_empty()) {
-            pin().0.defer(move || drop((counts, batches)));
+        let unread = core::mem::take(&mut self.unread);
+        if !(counts.is_empty() && batches.is_empty() && unread.is_empty()) {
+            pin().0.defer(move || drop((counts, batches, unread)));
         }
     }
 }
@@ -205,14 +265,20 @@ impl<T: Send + Sync + 'static> Rcu<T> {
     /// Puts a value or none into the place and returns what was there.
     ///
     /// The place's own count of that is dropped later, as a rule by this thread.
+    #[inline]
     pub(crate) fn swap(&self, value: Option<Arc<T>>) -> Option<Arc<T>> {
         self.swap_into(value, |count| {
             let mut count = Some(count);
-            Removed::of_this_thread(|removed| removed.fresh.extend(count.take()));
+            Removed::of_this_thread(|removed| {
+                if let Some(count) = count.take() {
+                    removed.add(count);
+                }
+            });
         })
     }
 
-    /// As [`Self::swap`]; the place's own count is left to `keep`, which puts it to what is [`Removed`].
+    /// As [`Self::swap`]; the place's own count is left to `keep`, which adds it to [`Removed`].
+    #[inline]
     fn swap_into(&self, value: Option<Arc<T>>, keep: impl FnOnce(Count)) -> Option<Arc<T>> {
         let new = value.map_or(core::ptr::null_mut(), |value| Arc::into_raw(value).cast_mut());
         let old = self.0.swap(new, Ordering::AcqRel);

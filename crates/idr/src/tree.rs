@@ -53,7 +53,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         Self { level, taken: Mask::new(), present: Mask::new(), places }
     }
 
-    /// Makes a root above what is the root so far.
+    /// Makes a root above the present one.
     pub(crate) fn above(root: Arc<Self>) -> Self {
         let node = Self::new(root.level + 1);
         if let Places::Children(children) = &node.places {
@@ -147,12 +147,13 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
                 if id > last {
                     return None;
                 }
+                let (word, bit) = (index / 64, bit(index));
                 // Without one, the id is taken for a value that comes later.
                 if let Some(value) = value.take() {
                     values[index].swap(Some(value));
-                    self.present.set(index);
+                    self.present.write(word, self.present.word(word) | bit);
                 }
-                self.taken.set(index);
+                self.taken.write(word, self.taken.word(word) | bit);
                 return Some((id, self));
             }
         };
@@ -194,13 +195,15 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         let index = self.index(id);
         match &self.places {
             Places::Values(values) => {
-                if !self.taken.contains(index) {
+                let (word, bit) = (index / 64, bit(index));
+                let taken = self.taken.word(word);
+                if taken & bit == 0 {
                     return None;
                 }
-                self.taken.clear(index);
-                self.present.clear(index);
+                self.taken.write(word, taken & !bit);
+                self.present.write(word, self.present.word(word) & !bit);
                 let value = values[index].swap(None);
-                Some(Removed { value, left_leaf_empty: self.taken.is_empty() })
+                Some(Removed { value, left_leaf_empty: taken == bit && self.taken.is_empty() })
             }
             Places::Children(children) => {
                 let removed = children[index].load(guard)?.remove(id, guard)?;
@@ -210,7 +213,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         }
     }
 
-    /// Lets go of what is empty on the way to `id`, and returns whether the node itself is.
+    /// Drops the empty nodes on the way to `id`, and returns whether the node itself is.
     pub(crate) fn prune(&self, id: u32, guard: &ReadGuard) -> bool {
         let Places::Children(children) = &self.places else { return self.taken.is_empty() };
         let index = self.index(id);
@@ -296,6 +299,7 @@ impl Mask {
     /// A word whose places are all set.
     const FULL: u64 = if WIDTH < 64 { (1 << WIDTH) - 1 } else { u64::MAX };
 
+    #[inline]
     fn new() -> Self {
         Self(core::array::from_fn(|_| AtomicU64::new(0)))
     }
@@ -306,42 +310,57 @@ impl Mask {
         self.0[index].load(Ordering::Relaxed)
     }
 
+    #[inline]
     fn contains(&self, index: usize) -> bool {
         self.word(index / 64) & bit(index) != 0
     }
 
+    #[inline]
     fn set(&self, index: usize) {
         self.change(index / 64, self.word(index / 64) | bit(index));
     }
 
+    #[inline]
     fn clear(&self, index: usize) {
         self.change(index / 64, self.word(index / 64) & !bit(index));
     }
 
+    /// Writes a word that differs.
+    #[inline]
+    fn write(&self, index: usize, word: u64) {
+        self.0[index].store(word, Ordering::Relaxed);
+    }
+
     /// Writes what differs: even the same word would take its cache line away from all readers.
+    #[inline]
     fn change(&self, index: usize, word: u64) {
         if self.word(index) != word {
             self.0[index].store(word, Ordering::Relaxed);
         }
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
         (0..WORDS).all(|index| self.word(index) == Self::FULL)
     }
 
+    #[inline]
     fn is_empty(&self) -> bool {
         (0..WORDS).all(|index| self.word(index) == 0)
     }
 
+    #[inline]
     fn next_set(&self, start: usize) -> Option<usize> {
         self.next_difference(start, 0)
     }
 
+    #[inline]
     fn next_clear(&self, start: usize) -> Option<usize> {
         self.next_difference(start, Self::FULL)
     }
 
     /// The lowest place from `start` on whose bit differs from that of `background`.
+    #[inline]
     fn next_difference(&self, start: usize, background: u64) -> Option<usize> {
         let mut from = u64::MAX << (start % 64);
         for index in start / 64..WORDS {

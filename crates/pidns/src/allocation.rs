@@ -170,7 +170,7 @@ pub enum AllocError {
         pid_max: u32,
     },
     /// The caller may not choose numbers there (`EPERM`).
-    #[error("pid {number} was chosen at level {level} by someone who may not")]
+    #[error("pid {number} was chosen at level {level} without the right to choose")]
     NotPermitted {
         /// The level of the namespace.
         level: u32,

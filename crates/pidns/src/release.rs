@@ -111,7 +111,7 @@ pub struct AlreadyFreed {
 
 /// A number that no process has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nobody is pid {number} at level {level}")]
+#[error("no process is pid {number} at level {level}")]
 pub struct NoSuchPid {
     /// The level of the namespace.
     pub level: u32,

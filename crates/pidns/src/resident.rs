@@ -37,7 +37,7 @@ impl Resident {
         self.found.as_ref()
     }
 
-    /// What is kept with the process, if that is a `T`.
+    /// The value kept with the process, if that is a `T`.
     #[must_use]
     pub fn record<T: Any>(&self) -> Option<&T> {
         self.record.as_deref()?.downcast_ref()

@@ -168,7 +168,7 @@ fn p09_a_namespace_whose_first_process_is_gone_gives_out_no_numbers() {
     }
     assert_eq!([root, child, inside].map(state), before);
     assert_eq!(second.nr_ns(root), 4, "the others stay until they end");
-    assert_eq!(alloc(root), 5, "as does what is outside");
+    assert_eq!(alloc(root), 5, "as does a number outside");
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn numbers_beyond_a_lower_pid_max_stay() {
 }
 
 #[test]
-fn nobody_is_freed_twice_or_without_having_been() {
+fn a_pid_is_freed_once_and_only_after_it_was_allocated() {
     let [root, child] = &nested(1)[..] else { panic!("two") };
     let pid = child.alloc_pid(()).expect("a free number");
     for number in [0, 3, 32_768, u32::MAX] {
@@ -369,7 +369,7 @@ fn nobody_is_freed_twice_or_without_having_been() {
     assert_eq!(pid.free().err(), Some(AlreadyFreed { level: 1, number: 2 }));
     assert_eq!(child.free_pid(2).err(), Some(NoSuchPid { level: 1, number: 2 }));
     assert_eq!((state(root), state(child)), before);
-    assert_eq!(pid.numbers(), [3, 2], "who is gone had its numbers all the same");
+    assert_eq!(pid.numbers(), [3, 2], "a freed pid still tells its numbers");
 }
 
 #[test]
@@ -448,7 +448,7 @@ fn errors_tell_the_numbers() {
             AlreadyFreed { level: 1, number: 4 }.to_string(),
             "pid 4 of level 1 has been freed already",
         ),
-        (NoSuchPid { level: 0, number: 6 }.to_string(), "nobody is pid 6 at level 0"),
+        (NoSuchPid { level: 0, number: 6 }.to_string(), "no process is pid 6 at level 0"),
         (
             AdoptError::NoNumber { pid: 9 }.to_string(),
             "process 9 has no number in any pid namespace",

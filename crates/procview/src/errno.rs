@@ -13,7 +13,7 @@ pub(crate) enum ViewErrno {
     Acces,
     /// Not a directory.
     NotDir,
-    /// What is asked for makes no sense here.
+    /// The request makes no sense here.
     Inval,
     /// We cannot do that, and need not be asked again.
     NoSys,

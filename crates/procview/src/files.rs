@@ -1,4 +1,4 @@
-//! The names below a process's directory, and who may read what is behind them.
+//! The names below a process's directory, and the readers that each file may have.
 
 /// A file of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,7 +17,7 @@ pub(crate) enum Text {
     Environ,
     /// The control groups.
     Cgroup,
-    /// What is mapped.
+    /// The mappings.
     Maps,
     /// What the process may take.
     Limits,
@@ -43,7 +43,7 @@ pub(crate) enum Text {
     UidMap,
     /// The groups of its user namespace.
     GidMap,
-    /// What is mapped, and how much memory it takes.
+    /// The mappings, and how much memory each takes.
     Smaps,
     /// The same, summed up.
     SmapsRollup,

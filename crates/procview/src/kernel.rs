@@ -17,7 +17,7 @@ pub(crate) use roll::{ListedProcess, Showing};
 /// Which of the kernel's processes belong to a view. A reader sees itself in any case.
 pub enum Members {
     /// No process.
-    Nobody,
+    None,
     /// All.
     All,
     /// This process and its children, their children, and so on. It adopts the orphans among them
@@ -41,7 +41,7 @@ pub trait Membership: Send + Sync {
     fn list(&self) -> io::Result<Vec<u32>>;
 }
 
-/// Whose numbers the processes of a view have, and so what is told of a process that is not shown.
+/// Whose numbers the processes of a view have, and so the numbers given for a process that is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbering {
     /// The kernel's. A tree is drawn from 1, so what has a parent that is not shown hangs there, whether or
@@ -94,7 +94,7 @@ struct Slot {
     lookups: u64,
 }
 
-/// The directory of what is in a slot.
+/// The directory of the process in a slot.
 enum SlotDir {
     /// It stays that process's when the number goes to another.
     Open(Arc<ProcDir>),
@@ -155,7 +155,7 @@ impl Kernel {
 
     fn has(&self, tgid: u32) -> io::Result<bool> {
         match &self.members {
-            Members::Nobody => Ok(false),
+            Members::None => Ok(false),
             Members::All => Ok(true),
             Members::Below(ancestor) => self.is_below(tgid, *ancestor),
             Members::Told(membership) => Ok(membership.contains(tgid)),
@@ -171,7 +171,7 @@ impl Kernel {
     /// Whose numbers the processes of this view have.
     pub(crate) fn numbers(&self) -> Numbering {
         match self.members {
-            Members::Nobody => Numbering::Tables,
+            Members::None => Numbering::Tables,
             Members::All | Members::Below(_) | Members::Told(_) => Numbering::Kernels,
         }
     }
@@ -265,15 +265,15 @@ impl Kernel {
         Ok(Adopted { slot: at, tgid, dir })
     }
 
-    /// The directory of what is in a slot, and its number; `None` if it has ended.
+    /// The directory of the process in a slot, and its number; `None` if it has ended.
     pub(crate) fn dir(&self, slot: u32) -> io::Result<Option<(u32, Arc<ProcDir>)>> {
         let mut slots = self.slots();
         Ok(slots.open(slot, &self.proc)?.map(|(slot, dir)| (slot.place.number(), dir)))
     }
 
-    /// The kernel learns of a file of what is in a slot; false if that has been given up meanwhile,
+    /// Notes that the kernel learns of a file of the process in a slot; false if that has been given up meanwhile,
     /// and is to be looked for again.
-    #[must_use = "the kernel may not be told of what nobody keeps"]
+    #[must_use = "the kernel must not be told of a file that is not kept"]
     pub(crate) fn remember(&self, slot: u32) -> bool {
         let mut slots = self.slots();
         let found = slots.slots.get_mut(&slot);

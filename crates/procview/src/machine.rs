@@ -237,7 +237,7 @@ fn stat(table: &ProcessTable, up: Duration) -> String {
     text
 }
 
-/// All memory, what the processes use of it, and what is free, in KiB.
+/// Memory in KiB: all, used by processes, free.
 fn memory(table: &ProcessTable) -> (u64, u64, u64) {
     let total = table.machine().memory_kib;
     let used = table.resident_pages().saturating_mul(4).min(total);

@@ -204,7 +204,7 @@ fn ns_kind(rest: u64) -> Option<NsKind> {
     NsKind::ALL.get(usize::try_from(rest >> SERIAL_SHIFT).ok()?).copied()
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
 fn low_half(bits: u64) -> u32 {
     bits as u32
 }

@@ -16,7 +16,7 @@ pub(crate) const TICKS_PER_SECOND: u64 = 100;
 /// Bytes in a page, as /proc counts them.
 const PAGE_BYTES: u64 = 4096;
 
-/// A process and who looks at it.
+/// A process and its reader.
 pub(crate) struct Seen<'a> {
     pub(crate) table: &'a ProcessTable,
     pub(crate) namespace: &'a PidNamespace<Task>,
@@ -24,7 +24,7 @@ pub(crate) struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Writes a file, if a record can tell what is in it.
+    /// Writes a file, if its content follows from a record.
     pub(crate) fn text(&self, text: Text) -> Option<Vec<u8>> {
         let facts = self.task.process().facts();
         Some(match text {
@@ -211,9 +211,9 @@ impl Seen<'_> {
     }
 
     /// The numbers of a process, from the viewing namespace down to that of this task.
-    fn numbers_inside(&self, somebody: &Pid<Task>) -> String {
+    fn numbers_inside(&self, process: &Pid<Task>) -> String {
         let levels = self.namespace.level() as usize..self.task.numbers().len();
-        let numbers = levels.map(|it| somebody.numbers().get(it).copied().unwrap_or(0));
+        let numbers = levels.map(|it| process.numbers().get(it).copied().unwrap_or(0));
         numbers.map(|nr| nr.to_string()).collect::<Vec<_>>().join("\t")
     }
 }

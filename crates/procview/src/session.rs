@@ -103,7 +103,7 @@ impl ViewSession {
         namespace: Arc<PidNamespace<Task>>,
         proc: ProcDir,
     ) -> Result<(Self, DetachedMount), ViewMountError> {
-        let kernel = Kernel::new(proc, Members::Nobody);
+        let kernel = Kernel::new(proc, Members::None);
         Self::new(View::new(table, namespace, kernel, Keeping::Kept))
     }
 
@@ -166,7 +166,7 @@ impl ViewSession {
         }
         let result = shared.answer_requests();
         shared.view.clock().close();
-        // Otherwise they may sleep in a read of what is mounted still.
+        // Otherwise they may sleep in a read of a mount that is still there.
         if result.is_ok() {
             helpers.into_iter().for_each(|helper| drop(helper.join()));
         }
@@ -444,7 +444,7 @@ impl Shared {
                 Listing::Names => listed.push(attr.ino, next, attr.mode, name),
                 Listing::Entries => {
                     let is_dots = name == b"." || name == b"..";
-                    // What is another each time, or counts how often the kernel was told of it.
+                    // Files that are made anew each time, and those that count how often the kernel was told of them.
                     let is_fresh = matches!(
                         node,
                         ViewNode::SelfLink(_)

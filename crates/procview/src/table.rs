@@ -34,7 +34,7 @@ pub struct ProcessTable {
 /// A listener for changes: it is told after they have come about and before the thread that made
 /// them goes on.
 ///
-/// What is told may not change the table.
+/// A listener must not change the table.
 pub(crate) trait Watcher: Send + Sync {
     /// A process, or a thread, is there.
     fn born(&self, task: &Pid<Task>);
@@ -56,8 +56,8 @@ pub enum TableError {
     #[error(transparent)]
     TooDeep(#[from] TooDeep),
     /// No process has the number.
-    #[error("nobody has number {0} in the root")]
-    Nobody(u32),
+    #[error("no process has number {0} in the root")]
+    NoProcess(u32),
 }
 
 impl ProcessTable {
@@ -114,7 +114,7 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::NoNumber`]; [`TableError::Nobody`] for a parent, or a leader of its group or
+    /// [`TableError::NoNumber`]; [`TableError::NoProcess`] for a parent, or a leader of its group or
     /// session, that is not there.
     pub fn spawn(
         &self,
@@ -165,7 +165,7 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::Nobody`].
+    /// [`TableError::NoProcess`].
     pub fn exec(
         &self,
         pid: u32,
@@ -192,7 +192,7 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::Nobody`].
+    /// [`TableError::NoProcess`].
     pub fn rename(&self, pid: u32, comm: &[u8]) -> Result<(), TableError> {
         let files = &[Text::Stat, Text::Status, Text::Comm];
         self.update(pid, files, |facts| facts.set_comm(comm))
@@ -203,7 +203,7 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::Nobody`].
+    /// [`TableError::NoProcess`].
     pub fn set_state(&self, pid: u32, state: State) -> Result<(), TableError> {
         let _changing = self.change();
         let task = self.process(pid)?;
@@ -225,7 +225,7 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::Nobody`].
+    /// [`TableError::NoProcess`].
     pub fn charge(&self, pid: u32, user: u64, system: u64) -> Result<(), TableError> {
         self.update(pid, &[Text::Stat], |facts| {
             facts.user_ticks = facts.user_ticks.saturating_add(user);
@@ -237,7 +237,7 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::Nobody`].
+    /// [`TableError::NoProcess`].
     pub fn set_owner(&self, pid: u32, uid: u32, gid: u32) -> Result<(), TableError> {
         let _changing = self.change();
         let task = self.process(pid)?;
@@ -253,7 +253,7 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::Nobody`].
+    /// [`TableError::NoProcess`].
     pub fn exit(&self, pid: u32) -> Result<(), TableError> {
         let _changing = self.change();
         let task = self.process(pid)?;
@@ -277,9 +277,9 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::Nobody`].
+    /// [`TableError::NoProcess`].
     pub fn process(&self, pid: u32) -> Result<Arc<Pid<Task>>, TableError> {
-        self.root.get_pid(pid).ok_or(TableError::Nobody(pid))
+        self.root.get_pid(pid).ok_or(TableError::NoProcess(pid))
     }
 
     /// How many changes there have been.

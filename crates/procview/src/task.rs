@@ -74,7 +74,7 @@ impl From<u32> for TaskIds {
     }
 }
 
-/// What is true of a process, until it changes.
+/// The state of a process at some moment.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// The short name: any bytes but NUL, 15 at most.
@@ -214,7 +214,7 @@ impl Task {
         self.kin.write().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// What is true of it now.
+    /// Its present state.
     pub fn facts(&self) -> RwLockReadGuard<'_, Facts> {
         self.facts.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -1,4 +1,4 @@
-//! What is at which name, as one namespace sees it.
+//! The nodes behind names, as one namespace sees them.
 
 mod kernel_side;
 mod linked;
@@ -34,7 +34,7 @@ const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// The link to the mounts of its reader.
 const MOUNTS: &str = "mounts";
 
-/// The directory that is ours beside the kernel's processes, too: what is in it is each reader's own.
+/// The directory that is ours beside the kernel's processes, too: its content is each reader's own.
 const NET: MachineDir = MachineDir::Net;
 
 /// No name of a reader is as long.
@@ -43,7 +43,7 @@ const LINK_BOUND: usize = 64;
 /// In a listing, numbers of processes come after the other names.
 const FIRST_NUMBER: u64 = 1 << 16;
 
-/// Who asks.
+/// The process that asks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ViewReader {
     /// Its thread, as the mount's namespace numbers it; 0 if that does not see it.
@@ -61,14 +61,14 @@ pub(crate) enum Keeping {
     Asked,
 }
 
-/// What is told of each entry of a directory.
+/// The facts listed for each entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listing {
     Names,
     Entries,
 }
 
-/// A name and what is there.
+/// A name and its node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) node: ViewNode,
@@ -463,7 +463,7 @@ impl View {
         }
     }
 
-    /// What is in a file, anew.
+    /// The content of a file, made anew.
     pub(crate) fn text(
         &self,
         node: ViewNode,
@@ -495,7 +495,7 @@ impl View {
     }
 
     /// The kernel is told of a node once more; false if that is to be looked for again.
-    #[must_use = "the kernel may not be told of what nobody keeps"]
+    #[must_use = "the kernel must not be told of a file that is not kept"]
     pub(crate) fn remember(&self, node: ViewNode) -> bool {
         match node {
             ViewNode::Kernel(slot, _) => self.kernel.remember(slot),

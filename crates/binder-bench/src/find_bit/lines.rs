@@ -128,7 +128,7 @@ impl Line {
     }
 }
 
-/// Clears what is found, if anything is.
+/// Clears the bit found, if any.
 #[inline(always)]
 fn clear(
     map: &mut [u64],
@@ -167,7 +167,7 @@ pub(super) fn measure(line: Line, fill: Fill, a: &[u64], b: &[u64]) -> LineTimes
     LineTimes { plain_ns, ours_ns, iterations, plain_iterations }
 }
 
-/// A find family; what is not found is at `size`.
+/// A find family; answers `size` where there is nothing.
 trait Find {
     fn next(words: &[u64], size: usize, start: usize) -> usize;
     fn next_zero(words: &[u64], size: usize, start: usize) -> usize;

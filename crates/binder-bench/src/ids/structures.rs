@@ -156,7 +156,7 @@ impl IdSet for Roaring {
 
     fn filled(live: u32) -> Self {
         let mut free = RoaringBitmap::new();
-        // Room for as many again; what is free takes memory.
+        // Room for as many again; free ids take memory.
         free.insert_range(live..2 * live + 1024);
         Self(free)
     }

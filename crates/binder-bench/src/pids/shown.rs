@@ -56,7 +56,7 @@ pub(super) enum ShownState {
     LiveFresh,
 }
 
-/// A result. What is spent to serve counts, too.
+/// A result. The server's time counts, too.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct ShownRow {
     tool: Tool,

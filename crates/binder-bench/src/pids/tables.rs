@@ -173,7 +173,7 @@ struct Multiplier(u64);
 
 impl Hasher for Multiplier {
     fn write_u32(&mut self, number: u32) {
-        // 2^64 divided by the golden ratio: what is near comes to lie far apart.
+        // 2^64 divided by the golden ratio: neighbours come to lie far apart.
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         self.0 = (self.0.rotate_left(32) ^ u64::from(number)).wrapping_mul(GOLDEN);
     }

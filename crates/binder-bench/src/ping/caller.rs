@@ -16,7 +16,7 @@ pub(crate) trait Echo {
     }
 
     /// Sends `message`, with the files of the round, and waits for the answer with as many, which close. Its bytes
-    /// replace what is in `reply`.
+    /// replace the contents of `reply`.
     fn round_trip(&mut self, message: &[u8], reply: &mut Vec<u8>) -> Result<(), BenchError>;
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{BenchError, failed};
 
-/// A cgroup of our own, below the one that we are in. It goes with this value.
+/// A cgroup of our own, below the bench's own. It goes with this value.
 #[derive(Debug)]
 pub(super) struct Cage {
     /// Where those are who are not in it.

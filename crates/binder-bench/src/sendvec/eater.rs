@@ -25,13 +25,13 @@ pub(super) enum EaterKind {
 const STRESSAPPTEST: &str = "stressapptest";
 
 const MIB: u64 = 1 << 20;
-/// What is left of the cgroup for all others.
+/// The rest of the cgroup's memory, for all others.
 const SPARE_BYTES: u64 = 32 * MIB;
 /// What the builtin one asks for and offers again, more than there is,
 const CHURN_BYTES: usize = 40 << 20;
 /// a piece at a time, so that there always is something to take,
 const PIECE_BYTES: usize = 1 << 20;
-/// and this often: the search for pages is what is wanted, not the time that it takes.
+/// and this often: the search for pages is wanted, not the time that it takes.
 const CHURN_EVERY: Duration = Duration::from_millis(500);
 /// A page at a time is touched.
 const PAGE_BYTES: usize = 4096;

@@ -49,7 +49,7 @@ struct Ledger {
     last_cookie: u64,
 }
 
-/// What is known of a client.
+/// The server's record of a client.
 #[derive(Debug, Default)]
 struct Known {
     notes: u32,

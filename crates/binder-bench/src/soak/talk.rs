@@ -12,7 +12,7 @@ pub(super) trait Party {
     /// Its conversation with the driver.
     fn session(&mut self) -> &mut DriverSession;
 
-    /// Does what is to be done when something else comes than what it waits for.
+    /// Handles returns other than the awaited one.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is called, and the service that answers, whatever carries it.
+//! The calls, and the service that answers them, over any transport.
 
 use std::time::Instant;
 

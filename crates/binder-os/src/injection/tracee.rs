@@ -109,7 +109,7 @@ impl Tracee {
         Ok(tracee)
     }
 
-    /// Has thread `tid` make call `number` next, with the arguments of the one that it leaves. `ready`
+    /// Has thread `tid` make call `number` next, with the arguments of the call that it leaves. `ready`
     /// runs before it can.
     ///
     /// # Errors

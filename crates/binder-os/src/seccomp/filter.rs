@@ -1,7 +1,7 @@
 //! The program by which the kernel decides which system calls are trapped.
 //!
 //! It is run at every system call of the threads that it watches, so it decides by numbers alone, and
-//! first what is most frequent. What it cannot decide, memory being out of its sight, is trapped.
+//! the most frequent calls first. Calls that it cannot decide, for it cannot read memory, are trapped.
 
 use binder_uapi::{BINDER_SET_CONTEXT_MGR, BINDER_THREAD_EXIT, BINDER_WRITE_READ};
 use rustix::mount::{MountFlags, MountPropagationFlags};

@@ -1,7 +1,7 @@
 //! What others do, to be measured beside this crate: searches a word at a time, and the two ways to
 //! look for a zero area that are known from Linux.
 //!
-//! As there, every search is a function that is called, and what is not found is at `size`.
+//! As there, every search is a function that is called, and answers `size` where there is nothing.
 
 /// The lowest set bit in `start..size`, or `size`.
 #[inline(never)]

@@ -23,7 +23,7 @@ pub(super) fn places(bits: u64, len: usize) -> u64 {
 
 /// The lowest run from `start` on; runs are of `1 << SHIFTS` bits at most.
 ///
-/// Each shift may double what is covered.
+/// Each shift may double the number of bits covered.
 #[inline(always)]
 pub(super) fn next<const SHIFTS: usize>(runs: Runs<'_>, start: usize) -> Option<usize> {
     let Runs { words, size, len } = runs;

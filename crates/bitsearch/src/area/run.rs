@@ -1,6 +1,6 @@
 //! The lowest run of clear bits that is long enough, of any alignment.
 //!
-//! What is decided by a first look calls nothing, and so has no registers to save.
+//! A function that can answer after a first look makes no call on that path, and so saves no registers.
 
 use crate::area::window::{Runs, Slide, Window};
 use crate::area::{Alignment, doubling, empty_area, lane, long};

@@ -12,7 +12,7 @@ pub(super) struct Runs<'words> {
     pub(super) len: usize,
 }
 
-/// What is known of a place.
+/// The result of looking at a place.
 pub(super) enum Window {
     /// A run begins here.
     Clear,
@@ -22,7 +22,7 @@ pub(super) enum Window {
     BeyondWords,
 }
 
-/// What is in the way of a window.
+/// The set bit that blocks a window.
 pub(super) struct Blocker {
     /// The highest bit that is set.
     pub(super) bit: usize,

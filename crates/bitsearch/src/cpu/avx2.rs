@@ -1,4 +1,4 @@
-//! Searches with AVX2. What is called for it is the only `unsafe` of the crate.
+//! Searches with AVX2, whose calls are the only `unsafe` of the crate.
 
 #![expect(unsafe_code, reason = "a function for AVX2 can be called safely only by its like")]
 
@@ -16,7 +16,7 @@ use crate::cpu::{BLOCK, Cpu, Search};
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(());
 
-/// What is known of this processor: nothing, or one of the other two.
+/// Whether this processor has AVX2: not asked yet, or one of the other two.
 static DETECTED: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 0;
 const LACKING: u8 = 1;

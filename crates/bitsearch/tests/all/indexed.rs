@@ -4,7 +4,7 @@ use bitsearch::{Alignment, IndexedBitmap, next_zero_area, next_zero_area_aligned
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What is done to a map.
+/// A change of a map.
 #[derive(Debug, Clone)]
 enum Step {
     Set(prop::sample::Index, usize),

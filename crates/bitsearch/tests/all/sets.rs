@@ -12,7 +12,7 @@ fn numbers() -> impl Strategy<Value = BTreeSet<usize>> {
     btree_set(prop_oneof![3 => 0..130usize, 1 => 0..3000usize], 0..60)
 }
 
-/// What is done to a set.
+/// A change of a set.
 #[derive(Debug, Clone)]
 enum Step {
     Insert(usize),

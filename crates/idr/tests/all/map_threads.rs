@@ -95,7 +95,7 @@ fn read(idr: &Idr<Value>, is_done: &AtomicBool) {
             assert!(last.is_none_or(|last| last < id));
             last = Some(id);
         }
-        assert!(last >= Some(300), "what is always there is always visited");
+        assert!(last >= Some(300), "an id that is always there is always visited");
         for id in [0, 1, 300, 301, 65_536] {
             if let Some(value) = idr.find(id, &guard) {
                 value.check(id);

@@ -27,7 +27,7 @@ pub(crate) enum Showing {
     Passed,
 }
 
-/// What is remembered of listings.
+/// The listings that are remembered.
 #[derive(Default)]
 pub(super) struct Roll {
     /// By number: the inode of a process that was listed, and whether it belongs, which cannot change.
@@ -75,7 +75,7 @@ impl Kernel {
         age: Duration,
     ) -> io::Result<Arc<Vec<ListedProcess>>> {
         let list = match &self.members {
-            Members::Nobody => Arc::default(),
+            Members::None => Arc::default(),
             Members::All | Members::Below(_) => self.list_again(age)?,
             Members::Told(membership) => {
                 let mut processes = Vec::new();
@@ -119,7 +119,7 @@ impl Kernel {
             self.proc.numbered()?.into_iter().map(|(pid, inode)| ListedProcess { pid, inode });
         let processes = Arc::new(match self.members {
             Members::Below(ancestor) => self.below(ancestor, all.collect(), &mut roll)?,
-            Members::Nobody | Members::All | Members::Told(_) => all.collect(),
+            Members::None | Members::All | Members::Told(_) => all.collect(),
         });
         roll.last =
             population.map(|population| LastList { at, population, processes: processes.clone() });
@@ -180,7 +180,7 @@ impl Kernel {
         let ancestor = match &self.members {
             Members::All => return Ok(Showing::Passed),
             Members::Below(ancestor) => *ancestor,
-            Members::Nobody | Members::Told(_) => {
+            Members::None | Members::Told(_) => {
                 let is_shown = self.shows(number.pid, reader()?)?;
                 return Ok(if is_shown { Showing::Told } else { Showing::Nothing });
             }

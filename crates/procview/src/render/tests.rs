@@ -154,7 +154,7 @@ fn children_go_to_the_first_process_and_namespaces_end_with_theirs() {
     assert!(table.process(child).is_err());
     assert_eq!((table.root().processes(), inner.processes()), (1, 0));
     assert!(table.spawn(&inner, named("late", None)).is_err());
-    assert_eq!(table.exit(init), Err(crate::TableError::Nobody(init)));
+    assert_eq!(table.exit(init), Err(crate::TableError::NoProcess(init)));
     assert_eq!(table.resident_pages(), 256, "only the first is left");
 }
 

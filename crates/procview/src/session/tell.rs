@@ -87,7 +87,7 @@ impl Shared {
         }
     }
 
-    /// The list of processes, and what is told of all of them together, are others.
+    /// The list of processes and the files about all of them have changed.
     fn forget_lists(&self) {
         if self.known.root.swap(false, Ordering::SeqCst) {
             self.forget_node(ViewNode::Root);

@@ -315,7 +315,7 @@ impl View {
         Ok(())
     }
 
-    /// Takes a text, or where a link leads, down for who looks it up.
+    /// Notes a text, or the target of a link, for the reader that looks it up.
     fn snapshot(
         &self,
         slot: u32,
@@ -357,7 +357,7 @@ impl View {
             None if MIRRORED.contains(&name) || name == MIRRORED_DIR => name.to_owned(),
             None => return Err(ViewErrno::NoEnt),
         };
-        // Before it is given a number, for what is not there needs none.
+        // Before it is given a number, for a file that does not exist needs none.
         self.kernel.proc().stat(&*path)?;
         let nth = self.mirror().number_of(&path);
         let attr = self.attr_of_mirror(nth)?;

@@ -1,7 +1,7 @@
 //! Files that lead on to the kernel's own, in a view of which its /proc is a part.
 //!
 //! Of most processes the kernel may tell a reader all that it would tell it anyway. Their directories are
-//! ours, for we say who is there; what is in them are links, so that whoever follows one asks the kernel,
+//! ours, for we say who is there; their entries are links, so that a reader who follows one asks the kernel,
 //! which knows best what it may tell whom, and we are not asked at all.
 
 mod targets;
@@ -31,7 +31,7 @@ pub enum KernelFiles {
     /// The view's process reads them, for each reader each time. The view is all that has to be mounted.
     Served,
     /// They are links to those of the kernel's /proc, which is to be mounted at [`KERNEL_DIR`] of the view.
-    /// Where it is not, as in a copy of the mount without what is mounted in it, they are served.
+    /// Where it is not, as in a copy of the mount without the mounts below it, they are served.
     Linked {
         /// How long a name, an owner or a listing may be believed.
         age: Duration,
@@ -81,7 +81,7 @@ impl KernelLinks {
     pub(super) fn valid(&self, node: ViewNode) -> (Duration, Duration) {
         match node {
             ViewNode::Root | ViewNode::KernelRoot | ViewNode::LinkedRoot(_) => (FOREVER, FOREVER),
-            // What a name is told with is known to who has just looked it up.
+            // A reader that has just looked the name up knows the attributes that came with it.
             ViewNode::LinkedDir(_) => (self.age, self.age.max(TICK)),
             ViewNode::LinkedFile(_, name) if self.in_process(name) == Some(FD) => {
                 (self.age.max(TICK), FOREVER)
@@ -220,7 +220,7 @@ impl View {
     ) -> Result<Option<Found>, ViewErrno> {
         let Some(place) = place_of(&links.in_process, name) else { return Ok(None) };
         if let Some(link) = FileLink::named(name) {
-            // All of one process, whoever has its number meanwhile.
+            // All of one process, even if another has its number meanwhile.
             let dir = self.kernel.proc().dir(pid.to_string()).map_err(ViewErrno::absent)?;
             let stat = dir.stat(link.name()).map_err(ViewErrno::absent)?;
             let target = read_link_for(caller, &dir, What::Link(link));
@@ -254,7 +254,7 @@ impl View {
         let dots = [(".", ViewNode::LinkedDir(pid)), ("..", ViewNode::Root)];
         let dots = dots.map(|(name, node)| (name, node, S_IFDIR));
         let names = (0..).zip(&links.in_process).map(|(place, name)| {
-            // What that one is depends on what is in it.
+            // Whether that is ours depends on its entries.
             let kind = if name == FD { 0 } else { S_IFLNK };
             (&**name, ViewNode::LinkedFile(pid, place), kind)
         });

@@ -13,12 +13,12 @@ use crate::files::Text;
 use crate::kernel::Members;
 use crate::machine::Machine;
 
-/// The maker of a world, the first of a line of its descendants, and the last, who reads.
+/// The maker of a world, the first of a line of its descendants, and the last, which reads.
 const MAKER: u32 = 100;
 const FIRST: u32 = 101;
 const LAST: u32 = 130;
 
-/// A tree of files in the shape of /proc, and what is opened of it.
+/// A tree of files in the shape of /proc, and the files opened of it.
 struct FakeProc {
     dir: PathBuf,
     opened: OwnedFd,
@@ -102,13 +102,13 @@ fn whether_a_process_is_below_another_is_asked_once_in_its_life() {
     fake.opened();
     // Its session is not seen.
     assert!(stat_of(&view, LAST).starts_with("130 (a) R 129 101 7 0 -1 "));
-    // Of each in the line its directory, to whom it belongs, and twice its parent; and what is read.
+    // Of each in the line its directory, to whom it belongs, and twice its parent; and the texts read.
     let line = (LAST - MAKER + 1) as usize;
     let cold = fake.opened();
     assert!(cold <= 4 * line + 4, "{cold}");
     assert!(stat_of(&view, LAST).starts_with("130 (a) R 129 101 7 0 -1 "));
     assert_eq!(fake.opened(), 1);
-    // One more costs what is its own alone, and one who is gone leaves nothing.
+    // One more process costs its own files alone, and one that has ended leaves nothing.
     fake.add(131, LAST - 1);
     fake.opened();
     assert!(stat_of(&view, 131).starts_with("131 (a) S 129 101 7 0 -1 "));
@@ -120,11 +120,11 @@ fn whether_a_process_is_below_another_is_asked_once_in_its_life() {
 }
 
 #[test]
-fn whoever_has_a_number_of_the_table_finds_itself_by_another_name() {
+fn a_reader_with_a_number_of_the_table_finds_itself_by_another_name() {
     let fake = FakeProc::new("collision");
     fake.add(LAST, 1);
     fake.add(LAST + 1, 1);
-    let mut view = fake.view(Members::Nobody);
+    let mut view = fake.view(Members::None);
     view.keeping = Keeping::Kept;
     let (reader, other) = (ViewReader { tid: LAST, uid: 0 }, ViewReader { tid: LAST + 1, uid: 0 });
     let leads_to = |view: &View, caller: ViewReader| {

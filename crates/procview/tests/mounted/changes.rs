@@ -1,4 +1,4 @@
-//! What is told of a table after it has changed.
+//! What readers find after a table has changed.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ use procview::{Facts, State, TableError};
 
 use crate::{ENOENT, ESRCH, Mounted, errno, in_private_mounts, named, numbers, path, read, table};
 
-/// All that is told of process `pid`, as somebody finds it who comes by its name.
+/// All that is told of process `pid`, as a reader finds it by its name.
 fn told(pid: u32) -> Option<(String, String, String, String)> {
     let read = |name: &str| fs::read_to_string(path(format!("{pid}/{name}"))).ok();
     Some((read("comm")?, read("cmdline")?, read("stat")?, read("status")?))
@@ -112,7 +112,7 @@ fn what_was_changed_is_never_told_as_it_was() {
 }
 
 #[test]
-fn whoever_has_ended_has_nothing_but_numbers_and_a_name() {
+fn an_ended_process_has_nothing_but_numbers_and_a_name() {
     in_private_mounts(|| {
         let table = table();
         let view = Mounted::of(&table, table.root());
@@ -206,13 +206,13 @@ fn a_group_and_a_session_keep_their_number_when_their_leader_has_ended() {
         table.set_state(3, State::Stopped).unwrap();
         assert!(told().0.contains(" T 1 2 2 ") && told().1.contains("\nNSsid:\t2\n"));
         let refused = table.spawn(table.root(), led(2)).unwrap_err();
-        assert_eq!(refused, TableError::Nobody(2));
+        assert_eq!(refused, TableError::NoProcess(2));
         view.close();
     });
 }
 
 #[test]
-fn whoever_holds_a_file_open_reads_what_is_true_now() {
+fn a_file_held_open_tells_the_present_state() {
     in_private_mounts(|| {
         let table = table();
         let view = Mounted::of(&table, table.root());
@@ -264,7 +264,7 @@ fn a_number_that_comes_back_is_another_process() {
         assert_eq!(told(first).unwrap().0, "second\n");
         assert!(numbers().contains(&first));
         assert_ne!(fs::metadata(of("stat")).unwrap().ino(), before);
-        // What was opened stays with the one who is gone.
+        // An open file stays with the process that has ended.
         open.seek(SeekFrom::Start(0)).unwrap();
         assert_eq!(errno(open.read(&mut [0; 8])), ESRCH);
         let flags = rustix::fs::OFlags::RDONLY;

@@ -43,7 +43,7 @@ fn the_kernels_processes_are_told_of_as_they_are() {
         for name in ["smaps", "smaps_rollup"] {
             assert!(read(format!("{dir}/{name}")).contains("\nPss:"), "{name}");
             let mode = fs::metadata(path(format!("{dir}/{name}"))).unwrap().mode();
-            assert_eq!(mode & 0o777, 0o400, "whoever may not trace it is not told: {name}");
+            assert_eq!(mode & 0o777, 0o400, "a reader that may not trace it is refused: {name}");
         }
         // Without a module that knows labels the kernel refuses to tell one.
         let label =
@@ -149,7 +149,7 @@ fn of_a_thread_is_told_what_it_did_itself() {
             (it.ino(), it.nlink())
         };
         assert_eq!(dir(Path::new(DIR)), dir(Path::new("/proc")));
-        // Whoever reads of itself waits for the answer, and runs when it has it.
+        // A process that reads of itself waits for the answer, and runs when it has it.
         assert!(read("thread-self/stat").contains(") R "));
         assert!(read("thread-self/status").contains("\nState:\tR (running)\n"));
         assert_eq!(read("thread-self/wchan"), "0");
@@ -163,7 +163,7 @@ fn of_a_thread_is_told_what_it_did_itself() {
     });
 }
 
-/// Members that are told by name, and how often somebody has asked.
+/// Members that are told by name, and a count of the questions.
 #[derive(Clone)]
 struct Asked {
     members: Vec<u32>,

@@ -154,7 +154,7 @@ fn names_that_are_nobodys_lead_nowhere_and_nothing_can_be_written() {
             assert_eq!(errno(fs::metadata(path(name))), ENOENT, "{name}");
         }
         assert_eq!(fs::read_dir(path("1/stat")).unwrap_err().kind(), ErrorKind::NotADirectory);
-        // That nobody was there is not remembered.
+        // The absence of a process is not remembered.
         table.spawn(table.root(), named("three", Some(1))).unwrap();
         assert_eq!(read("3/comm"), "three\n");
         for name in ["1/comm", "uptime", "sys/kernel/pid_max"] {
@@ -225,7 +225,7 @@ fn readers_find_themselves_though_they_are_not_listed() {
         let output = Command::new("readlink").arg(path("self")).output().unwrap();
         let other = String::from_utf8(output.stdout).unwrap();
         assert_ne!(other.trim(), this.to_string());
-        // Nobody finds others that are not in the table.
+        // No reader finds another that is not in the table.
         let parent = std::os::unix::process::parent_id();
         assert_eq!(errno(fs::metadata(path(parent.to_string()))), ENOENT);
         view.close();
@@ -254,7 +254,7 @@ fn readers_find_themselves_as_they_are_now() {
         assert_eq!(leads_to(&second), "/dev/null");
         rustix::io::dup2(open("/dev/zero"), &mut second).unwrap();
         assert_eq!(leads_to(&second), "/dev/zero");
-        // However often somebody lists and looks at what is in its directory, that stays its own.
+        // However often others list and look into its directory, that stays its own.
         let held = File::open(path("self")).unwrap();
         for _ in 0..3 {
             for entry in rustix::fs::Dir::read_from(&held).unwrap() {

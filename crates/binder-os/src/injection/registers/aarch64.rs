@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use super::InjectedCall;
 use crate::injection::REPEAT;
 
-/// The registers as ptrace(2) shows them, and what is known of the call.
+/// The registers as ptrace(2) shows them, and the state of the call.
 #[derive(Clone, Copy)]
 pub(in crate::injection) struct Aarch64Registers {
     /// Those of a 32-bit program are words of half the size, two in each of the first of these.

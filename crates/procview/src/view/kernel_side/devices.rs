@@ -41,7 +41,7 @@ fn is_device(process: &ProcDir, fd: u32, path: &[u8]) -> io::Result<bool> {
 fn is_binderfs(mountinfo: &[u8], mount: &[u8]) -> bool {
     lines(mountinfo).any(|line| {
         let mut words = line.split(|byte| *byte == b' ');
-        // Behind a single dash, for what is before is more or less.
+        // Behind a single dash: the number of fields before it differs.
         words.next() == Some(mount) && words.find(|word| *word == b"-").is_some() && {
             words.next() == Some(BINDERFS_TYPE.as_bytes())
         }

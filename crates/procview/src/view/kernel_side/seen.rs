@@ -19,7 +19,7 @@ const ADDRESSES: [usize; 14] = [23, 24, 25, 26, 27, 32, 42, 43, 44, 45, 46, 47, 
 const PARENT_LINE: &[u8] = b"PPid:";
 const NUMBER_LINES: [&[u8]; 4] = [PARENT_LINE, b"TracerPid:", b"NSpgid:", b"NSsid:"];
 
-/// Who reads of a process, or of a thread.
+/// The reader of a process's or a thread's files.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SeenBy {
     /// The one that is told of. It waits for our answer now, and runs when it has it.
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_reads_of_itself_runs() {
+    fn a_process_that_reads_of_itself_runs() {
         let zeros = "0 ".repeat(31);
         let line = format!("7 (S) S {zeros}1 0\n");
         let shown = stat(line.as_bytes(), SeenBy::Itself, KERNELS, |pid| pid).unwrap();
