@@ -71,9 +71,6 @@ impl Context {
     /// Has a lane hold its object no longer: its owner may hear that no one does.
     pub fn release_lane(&mut self, target: &LaneTarget) {
         self.unhold_locally(target.node, Strength::Strong);
-        if self.nodes.get(target.node).is_some() {
-            self.look_over(target.node);
-        }
     }
 
     /// Whether an idle thread of the process is to come to the driver: there is work, or there would be no idle thread left of
@@ -103,5 +100,94 @@ impl Context {
             is_in_no_call: is_free && thread.todo.is_empty(),
             is_looper: is_free && thread.looper.intersects(Looper::ENTERED | Looper::REGISTERED),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use binder_uapi::{FLAT_BINDER_FLAG_TXN_SECURITY_CTX, FlatBinderObject};
+    use pidns::{HeldPid, KernelProcess, NamespaceId, PidTable};
+
+    use super::*;
+    use crate::context::{Caller, Waits};
+    use crate::freeze::{Patience, Program};
+    use crate::identity::{Opener, UidRange};
+
+    struct Scene {
+        context: Context,
+        server_pid: HeldPid,
+        server: ProcessKey,
+        client: ProcessKey,
+    }
+
+    fn caller(process: ProcessKey) -> Caller {
+        Caller { process, tid: 1, euid: 0, waits: Waits::Never }
+    }
+
+    /// A client, and a context manager with these flags and uids.
+    fn scene(flags: u32, uids: UidMap) -> Scene {
+        let root = NamespaceId(1);
+        let mut table = PidTable::new(root);
+        let mut adopt = |number| {
+            let found = KernelProcess { pid: 0, levels: vec![(Some(root), number)], started_at: 0 };
+            table.adopt(found, None).expect("numbers that are free")
+        };
+        let (server_pid, client_pid) = (adopt(10), adopt(20));
+        let mut context = Context::new();
+        let mut open = |pid: &HeldPid, uid, uids| {
+            let (pid, security_label) = (pid.clone(), (*b"label").into());
+            context.open(Opener { pid, uid, uids, security_label }).expect("few files")
+        };
+        let server = open(&server_pid, 7, uids);
+        let client = open(&client_pid, 0, UidMap::identity());
+        let object = FlatBinderObject { flags, ..FlatBinderObject::default() };
+        context.become_context_manager(&caller(server), &object).expect("the first");
+        Scene { context, server_pid, server, client }
+    }
+
+    #[test]
+    fn a_lane_leads_to_an_object_that_asks_for_nothing_special() {
+        let Scene { mut context, server_pid, server, client } = scene(0, UidMap::identity());
+        let target = context.lane_target(client, 0).expect("the manager");
+        assert_eq!((target.server, target.sender_pid, target.server_euid), (server, 20, 7));
+        assert_eq!(context.lane_target(client, 1), Err(Errno::EINVAL));
+        assert_eq!(context.lane_target(server, 0), Err(Errno::EINVAL), "it is its own");
+        let program = Program::find(&[&mut context], &server_pid, 10).expect("the manager");
+        assert_eq!(
+            program.clone().freeze(Patience::Over).advance(&mut [&mut context], Patience::Over),
+            Some(Ok(()))
+        );
+        assert_eq!(context.lane_target(client, 0), Err(Errno::EAGAIN));
+        program.thaw(&mut [&mut context]);
+        assert_eq!(context.lane_target(client, 0), Ok(target));
+        let inherits = context.inheriting(Inheritance::Nice);
+        assert_eq!(inherits.lane_target(client, 0), Err(Errno::EPERM));
+    }
+
+    #[test]
+    fn no_lane_leads_where_the_driver_says_who_calls() {
+        let labels = scene(FLAT_BINDER_FLAG_TXN_SECURITY_CTX, UidMap::identity());
+        assert_eq!(labels.context.lane_target(labels.client, 0), Err(Errno::EPERM));
+        let uids = UidMap::new(vec![UidRange { inside: 0, outside: 7, len: 1 }]);
+        let elsewhere = scene(0, uids);
+        assert_eq!(elsewhere.context.lane_target(elsewhere.client, 0), Err(Errno::EPERM));
+    }
+
+    #[test]
+    fn a_threads_standing_and_what_its_process_wants_are_told() {
+        let Scene { mut context, server, client, .. } = scene(0, UidMap::identity());
+        assert!(!context.wants_idle_thread(server), "it has asked for no further threads");
+        context.set_max_threads(&caller(server), 1);
+        assert!(context.wants_idle_thread(server), "a further one is to be asked for");
+        let free = Standing { is_in_no_call: true, is_looper: false };
+        assert_eq!(context.standing(server, 1), free);
+        assert_eq!(context.standing(server, 2), Standing::default(), "there is none");
+        let thread = context.thread_of(server, 1);
+        context.enter_looper(thread);
+        assert_eq!(context.standing(server, 1), Standing { is_looper: true, ..free });
+        context.note_call(&caller(client));
+        assert_eq!(context.standing(client, 1), free);
     }
 }

@@ -224,7 +224,11 @@ impl DeviceState {
     pub(crate) fn set_traced(&mut self, by: Option<(Arc<TraceHub>, &str, DataWanted)>) {
         let context = self.frontend.context_mut();
         self.tracer = by.map(|(hub, name, data)| DeviceTracer::new(hub, name, data).into());
-        if self.tracer.is_some() { context.begin_trace() } else { context.end_trace() }
+        if self.tracer.is_some() {
+            context.begin_trace()
+        } else {
+            context.end_trace()
+        }
         // Who traces has no lanes.
         if self.tracer.is_some() {
             self.revoke_lanes();

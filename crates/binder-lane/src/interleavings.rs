@@ -158,8 +158,8 @@ impl Lane {
             return Served::Nothing;
         }
         self.server().begin(LANE, NoteKind::Serves);
-        let must_decline = self.is_revoked.load(Ordering::Relaxed) != 0
-            || self.gate.load(Ordering::Relaxed) != 0;
+        let must_decline =
+            self.is_revoked.load(Ordering::Relaxed) != 0 || self.gate.load(Ordering::Relaxed) != 0;
         if must_decline {
             assert!(self.server().end(LANE, NoteKind::Serves));
             self.reply.store(DECLINED, Ordering::Relaxed);

@@ -11,7 +11,11 @@ const KIND_BITS: u32 = 2;
 impl LaneId {
     /// The lane of this number, if that is one.
     pub const fn new(number: u32) -> Option<Self> {
-        if number != 0 && number >> (u32::BITS - KIND_BITS) == 0 { Some(Self(number)) } else { None }
+        if number != 0 && number >> (u32::BITS - KIND_BITS) == 0 {
+            Some(Self(number))
+        } else {
+            None
+        }
     }
 
     /// Its number.

@@ -76,7 +76,12 @@ impl DeviceRing {
 
     /// That of a device that is to do without.
     pub(crate) fn unwanted() -> Self {
-        Self { is_wanted: false, lanes: None, forks: fork_count::forks(), attached: OnceLock::new() }
+        Self {
+            is_wanted: false,
+            lanes: None,
+            forks: fork_count::forks(),
+            attached: OnceLock::new(),
+        }
     }
 
     /// Makes a call in this thread's slot, if it can have one.

@@ -14,13 +14,15 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use rustix::process::Resource;
 
-use crate::ring_memory;
+use crate::{fork_count, ring_memory};
 
 /// The segment of a lane.
 #[derive(Debug)]
 pub(crate) struct LaneMemory {
     segment: LaneSegment,
     start: NonNull<u8>,
+    /// How many forks there had been: a child has no segment, and maybe something else there.
+    forks: u32,
 }
 
 // SAFETY: the mapping belongs to the process, not to a thread: it is there until `drop`, whichever thread that runs on.
@@ -64,7 +66,7 @@ impl LaneMemory {
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidData)?;
         // SAFETY: it is mapped from the beginning of a page on, until `drop`; nothing else knows the address.
         let segment = unsafe { LaneSegment::new(start) };
-        let memory = Self { segment, start };
+        let memory = Self { segment, start, forks: fork_count::forks() };
         // SAFETY: the range is the mapping, which belongs to `memory`. The advice concerns children alone.
         unsafe {
             rustix::mm::madvise(start.as_ptr().cast(), SEGMENT_BYTES, Advice::LinuxDontFork)
@@ -79,6 +81,9 @@ impl LaneMemory {
 
 impl Drop for LaneMemory {
     fn drop(&mut self) {
+        if self.forks != fork_count::forks() {
+            return;
+        }
         // SAFETY: the whole mapping that `map` has made; `segment` is lent for no longer than this lives.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), SEGMENT_BYTES) };
         debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
@@ -207,7 +212,12 @@ mod tests {
         let address = buffer.address();
         // SAFETY: it was filled.
         assert_eq!(unsafe { *buffers.find(address + 1, 1).unwrap().as_ref() }, 7);
-        for (address, len) in [(address - 1, 1), (address + DATA_BYTES as u64, 1), (address, DATA_BYTES + 1), (address, usize::MAX)] {
+        for (address, len) in [
+            (address - 1, 1),
+            (address + DATA_BYTES as u64, 1),
+            (address, DATA_BYTES + 1),
+            (address, usize::MAX),
+        ] {
             assert_eq!(buffers.find(address, len), None, "{address:#x} {len}");
         }
         buffers.give_back(at);

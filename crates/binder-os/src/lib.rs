@@ -61,8 +61,8 @@ pub use cancel_token::CancelToken;
 pub use client_memory::{ClientMemory, Fault, PinnedMemory};
 pub use client_thread::ClientThread;
 pub use conversation::Conversation;
-pub use device_ring::lanes_wanted_after;
 pub use delivery::IncomingTransaction;
+pub use device_ring::lanes_wanted_after;
 pub use exhausted::ExhaustedLimit;
 pub use fuse_device::{
     BINDERFS_TYPE, BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, ReplyOutcome,

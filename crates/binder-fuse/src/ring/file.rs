@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use binder_core::{Errno, FdWork, ProcessKey, Standing};
 use binder_frontend::RequestContext;
-use binder_os::{RingMemory, ring_memory};
 use binder_lane::LaneNote;
+use binder_os::{RingMemory, ring_memory};
 use binder_ring::layout::{DATA_BYTES, IN_NO_CALL, IS_LOOPER, LANES, SLOTS, SlotHead};
 use binder_ring::{
     Bell, MOST_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex,
@@ -230,7 +230,10 @@ impl RingFile {
         // A thread that had another slot has two: that harms its client alone.
         bound.insert(tid, slot);
         drop(bound);
-        let owner = self.memory.segment().slot(slot).owner.load(Ordering::Relaxed);
+        let SlotHead { owner, lane_note, .. } = self.memory.segment().slot(slot);
+        let owner = owner.load(Ordering::Relaxed);
+        // Another thread has done what is noted there.
+        lane_note.store(0, Ordering::Relaxed);
         match &mut *self.slot(slot) {
             Some(known) => (known.tid, known.owner) = (tid, owner),
             unbound => {

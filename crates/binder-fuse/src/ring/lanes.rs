@@ -108,10 +108,16 @@ impl LaneEnd {
 }
 
 impl Lane {
+    /// Whether it was taken back, and its object is needed by no thread of the server.
+    fn has_ended(&self) -> bool {
+        self.is_revoked && (!self.server.ring.is_current() || self.serving_slot().is_none())
+    }
+
     /// The slot of the server's thread that serves a call of it, as the server says.
     fn serving_slot(&self) -> Option<SlotIndex> {
         let ring = &self.server.ring;
-        SlotIndex::all().find(|slot| ring.lane_note(*slot).is(self.id, NoteKind::Serves))
+        let serves = |slot: &SlotIndex| ring.lane_note(*slot).is(self.id, NoteKind::Serves);
+        SlotIndex::all().filter(serves).find(|slot| ring.tid_of(*slot).is_some())
     }
 
     /// Takes it back: it is not there for anyone who looks from here on.
@@ -154,7 +160,8 @@ impl Lanes {
 
     /// Takes the oldest lane to a server back: another thread wants one. That may not be in use; one that is, is asked for anew.
     fn make_room(&mut self, server: ProcessKey) {
-        let granted = self.lanes.iter_mut().filter(|it| it.target.server == server && !it.is_revoked);
+        let granted =
+            self.lanes.iter_mut().filter(|it| it.target.server == server && !it.is_revoked);
         if let Some(oldest) = granted.min_by_key(|lane| lane.granted_at)
             && oldest.granted_at.elapsed() >= KEPT_FOR
         {
@@ -197,8 +204,7 @@ impl DeviceState {
         let lanes = &self.lanes.lanes;
         let to_server = lanes.iter().filter(|it| it.target.server == target.server).count();
         let payer = file.payer().uid;
-        let of_user =
-            lanes.iter().filter(|it| it.caller.payer == payer && !it.is_revoked).count();
+        let of_user = lanes.iter().filter(|it| it.caller.payer == payer && !it.is_revoked).count();
         let slot = ring.slot_of(tid).ok_or(Errno::EPERM)?;
         if to_server >= MOST_OF_SERVER || of_user >= MOST_OF_USER || lanes.len() >= MOST_OF_DEVICE {
             self.lanes.make_room(target.server);
@@ -320,8 +326,7 @@ impl DeviceState {
             }
         }
         // A thread of a server that serves a call of a lane needs the object.
-        let ended = self.lanes.lanes.extract_if(.., |it| it.is_revoked && it.serving_slot().is_none());
-        let ended: Vec<Lane> = ended.collect();
+        let ended: Vec<Lane> = self.lanes.lanes.extract_if(.., |it| it.has_ended()).collect();
         for lane in &ended {
             self.frontend.context_mut().release_lane(&lane.target);
         }

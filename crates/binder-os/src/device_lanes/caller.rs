@@ -68,7 +68,12 @@ const RETRIAL: u32 = 256;
 
 impl Spins {
     /// Looks until it is over, if the other party runs on another processor. Says whether it is.
-    pub(super) fn spin(&mut self, own_cpu: u32, other_cpu: u32, is_over: impl Fn() -> bool) -> bool {
+    pub(super) fn spin(
+        &mut self,
+        own_cpu: u32,
+        other_cpu: u32,
+        is_over: impl Fn() -> bool,
+    ) -> bool {
         if own_cpu == other_cpu {
             return is_over();
         }

@@ -154,15 +154,17 @@ impl ServedLane {
 
     /// Has no thread look. A call that is there is declined.
     fn cool(&self) {
-        let head = self.memory.segment().head();
-        if head.word.state() == LaneState::Posted || !head.word.cool() {
+        if !self.memory.segment().head().word.cool() {
             self.decline();
         }
     }
 
-    /// Declines a call to which no thread has come.
+    /// Declines a call to which no thread has come, if there is one. Of any other the caller may not have seen the outcome yet.
     fn decline(&self) {
         let head = self.memory.segment().head();
+        if head.word.state() != LaneState::Posted {
+            return;
+        }
         head.reply.outcome.store(Outcome::Declined as u32, Ordering::Relaxed);
         if let Some(woken) = head.word.decline() {
             self.wake_caller(woken);
@@ -397,8 +399,8 @@ impl ThreadLanes {
         }
         self.serving = None;
         self.owned.give_up();
-        let has_room = call.read_size.saturating_sub(call.read_consumed)
-            >= LaneReturns::MOST_BYTES as u64;
+        let has_room =
+            call.read_size.saturating_sub(call.read_consumed) >= LaneReturns::MOST_BYTES as u64;
         if parsed.has_others || !has_room {
             return LaneEnd::ByRing;
         }
@@ -550,8 +552,9 @@ impl OwnedLanes {
         if header.driver_cpu.load(Ordering::Relaxed) == NO_CPU {
             return false;
         }
-        let other_cpu =
-            lanes.first().map_or(cpu, |it| it.memory.segment().head().request.cpu.load(Ordering::Relaxed));
+        let other_cpu = lanes
+            .first()
+            .map_or(cpu, |it| it.memory.segment().head().request.cpu.load(Ordering::Relaxed));
         let is_posted =
             |lane: &Arc<ServedLane>| lane.memory.segment().head().word.state() == LaneState::Posted;
         spins.spin(cpu, other_cpu, || {

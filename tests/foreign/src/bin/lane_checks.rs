@@ -4,7 +4,9 @@
 //! statistics say, so nothing else may use the device meanwhile.
 
 use std::error::Error;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -13,8 +15,8 @@ use std::{env, fs, thread};
 use binder_os::BinderClient;
 use binder_os::binder_client::{CallError, Incoming};
 use binder_uapi::{
-    BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_TRANSACTION, BinderTransactionData,
-    TF_ONE_WAY, payload_len,
+    BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_TRANSACTION,
+    BinderTransactionData, TF_ONE_WAY, payload_len,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use zerocopy::{FromBytes as _, IntoBytes as _};
@@ -45,6 +47,12 @@ fn main() -> ExitCode {
     let outcome = match role.as_deref() {
         Some("server") => serve(false),
         Some("deferring server") => serve(true),
+        Some("scribbling server") => {
+            thread::spawn(scribble);
+            serve(false)
+        }
+        Some("caller") => call_for_ever(),
+        Some("scribbling caller") => call_and_scribble(),
         _ => check(),
     };
     match outcome {
@@ -94,7 +102,8 @@ fn serve(defers: bool) -> Outcome {
             if code != BR_TRANSACTION {
                 continue;
             }
-            let call = BinderTransactionData::read_from_bytes(payload).map_err(|_| "half a call")?;
+            let call =
+                BinderTransactionData::read_from_bytes(payload).map_err(|_| "half a call")?;
             let mut data = Vec::new();
             client.copy_received(&call, &mut data)?;
             let BinderTransactionData { code, sender_pid, sender_euid, .. } = call;
@@ -120,8 +129,7 @@ struct Server(Child);
 
 impl Server {
     fn start(role: &str) -> Outcome<Self> {
-        let mut child =
-            Command::new("/proc/self/exe").arg(role).stdout(Stdio::piped()).spawn()?;
+        let mut child = Command::new("/proc/self/exe").arg(role).stdout(Stdio::piped()).spawn()?;
         let said = child.stdout.take().ok_or("it has a pipe")?;
         let server = Self(child);
         let mut line = String::new();
@@ -182,7 +190,7 @@ fn warm_up(client: &BinderClient) -> Outcome {
 }
 
 fn check() -> Outcome {
-    let checks: [(&str, fn() -> Outcome); 10] = [
+    let checks: [(&str, fn() -> Outcome); 13] = [
         ("calls of all sizes come back whole", all_sizes),
         ("a server whose completions ride along has a lane", deferring),
         ("the server learns who calls, at each call", identity),
@@ -193,6 +201,9 @@ fn check() -> Outcome {
         ("what is not plain goes by the driver", not_plain),
         ("a frozen server is not called", frozen),
         ("many callers are served", many),
+        ("a caller that scribbles harms its own calls alone", scribbling_caller),
+        ("a server that scribbles harms the calls to it alone", scribbling_server),
+        ("a process that is killed at any moment leaves the others", killed),
     ];
     for (what, check) in checks {
         check().map_err(|error| format!("{what}: {error}"))?;
@@ -365,6 +376,138 @@ fn frozen() -> Outcome {
     expect("the reply", &reply[..], b"under way")?;
     let busy = freezer.join().map_err(|_| "no freezer")?;
     expect("the freeze of a busy server", busy, Err(Some(11)))
+}
+
+/// Writes anything to the words of this process's lanes and rings, without an end.
+fn scribble() {
+    let mut random = u64::from(std::process::id()) | 1;
+    let mut next = move |below: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 11) % below
+    };
+    let Ok(memory) = File::options().write(true).open("/proc/self/mem") else { return };
+    loop {
+        thread::sleep(Duration::from_millis(1));
+        let Ok(maps) = fs::read_to_string("/proc/self/maps") else { return };
+        let start = |line: &str| u64::from_str_radix(line.split('-').next()?, 16).ok();
+        let of = |name: &str| -> Vec<u64> {
+            maps.lines().filter(|line| line.contains(name)).filter_map(start).collect()
+        };
+        let (lanes, rings) = (of("memfd:binder-lane"), of("memfd:binder-ring"));
+        for _ in 0..200 {
+            let value = match next(4) {
+                0 => next(16) as u32,
+                1 => u32::MAX,
+                _ => next(1 << 32) as u32,
+            };
+            let of_lane = lanes.get(next(lanes.len().max(1) as u64) as usize);
+            let place = match (of_lane, rings.first()) {
+                (Some(lane), _) if next(3) > 0 => {
+                    lane + [0, 64, 68, 72, 76, 128, 132, 136, 140, 192][next(10) as usize]
+                }
+                // What a thread does by a lane, and where it stands.
+                (_, Some(ring)) => ring + 4096 + next(31) * (72 << 10) + 20 + next(4) * 4,
+                _ => continue,
+            };
+            // It may have been unmapped by now.
+            let _ = memory.write_at(&value.to_ne_bytes(), place);
+        }
+    }
+}
+
+/// Makes calls for ever, in two threads.
+fn call_for_ever() -> Outcome {
+    println!("ready");
+    let client = open()?;
+    let other = client.for_another_thread();
+    let thread = thread::spawn(move || while other.call(ECHO, &[5; 8]).is_ok() {});
+    while client.call(ECHO, &[6; 8]).is_ok() {}
+    thread.join().map_err(|_| "it panics".into())
+}
+
+/// Makes calls for ever, whatever comes of them, while another thread scribbles.
+fn call_and_scribble() -> Outcome {
+    thread::spawn(scribble);
+    println!("ready");
+    loop {
+        let Ok(client) = open() else { continue };
+        for at in 0..1000 {
+            let _ = client.call(ECHO, &[7; 64][..at % 64]);
+        }
+    }
+}
+
+fn scribbling_caller() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    for _ in 0..6 {
+        let mut hostile = Server::start("scribbling caller")?;
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(500) {
+            echo(&client, 100)?;
+        }
+        hostile.kill();
+    }
+    warm_up(&client)
+}
+
+fn scribbling_server() -> Outcome {
+    for _ in 0..4 {
+        let mut server = Server::start("scribbling server")?;
+        let client = open()?;
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(500) {
+            // It may be any, but it ends.
+            let called = Instant::now();
+            let killer = kill_after(server.0.id(), Duration::from_secs(2));
+            let _ = client.call(ECHO, &[3; 100]);
+            drop(killer);
+            expect("a call takes long", called.elapsed() < Duration::from_secs(20), true)?;
+        }
+        server.kill();
+        expect("the server is gone", client.call(ECHO, &[]).is_err(), true)?;
+    }
+    let _server = Server::start("server")?;
+    warm_up(&open()?)
+}
+
+/// Kills a process after a while, unless what this returns is dropped before.
+fn kill_after(pid: u32, after: Duration) -> std::sync::mpsc::Sender<()> {
+    let (keep, kept) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        let is_over = kept.recv_timeout(after) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
+        if is_over && let Some(pid) = Pid::from_raw(pid.cast_signed()) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    });
+    keep
+}
+
+fn killed() -> Outcome {
+    // A caller.
+    let _server = Server::start("server")?;
+    let client = open()?;
+    for at in 0..30 {
+        let mut caller = Server::start("caller")?;
+        thread::sleep(Duration::from_micros(3000 + at * 997));
+        caller.kill();
+        echo(&client, 50)?;
+    }
+    warm_up(&client)?;
+    drop(_server);
+    // A server.
+    for at in 0..30 {
+        let mut server = Server::start("server")?;
+        let client = open()?;
+        let killer = kill_after(server.0.id(), Duration::from_micros(3000 + at * 997));
+        let failed = (0..).find_map(|_| echo(&client, 50).err());
+        drop(killer);
+        expect("the call fails", failed.is_some(), true)?;
+        server.kill();
+    }
+    Ok(())
 }
 
 fn many() -> Outcome {
