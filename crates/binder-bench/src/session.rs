@@ -55,7 +55,7 @@ const PAYLOAD_MAX_BYTES: usize = size_of::<BinderTransactionData>();
 
 /// How the calls of a process come to the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Door {
+pub(crate) enum SessionDoor {
     /// By shared memory, if the driver has rings.
     Ring,
     /// By ioctls.
@@ -64,10 +64,10 @@ pub(crate) enum Door {
 
 impl DriverSession {
     /// A conversation by this door.
-    pub(crate) fn open_by(door: Door, device: &Path) -> Result<Self, BenchError> {
+    pub(crate) fn open_by(door: SessionDoor, device: &Path) -> Result<Self, BenchError> {
         match door {
-            Door::Ring => Self::open(device),
-            Door::Fuse => Self::open_without_ring(device),
+            SessionDoor::Ring => Self::open(device),
+            SessionDoor::Fuse => Self::open_without_ring(device),
         }
     }
 

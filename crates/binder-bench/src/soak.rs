@@ -20,7 +20,7 @@ use crate::actor::{self, Actor, HANG_TIMEOUT};
 use crate::error::BenchError;
 use crate::random::Random;
 use crate::report::BenchReport;
-use crate::session::Door;
+use crate::session::SessionDoor;
 use crate::soak::client::{ClientLife, Deed};
 use crate::soak::counts::Counts;
 use crate::soak::message::broken;
@@ -60,7 +60,7 @@ pub struct SoakOptions {
     /// By which doors clients come to the driver, in turn; the server comes by the first
     #[arg(long, value_enum, value_name = "DOORS", value_delimiter = ',',
         default_value = "ring,fuse", num_args = 1..)]
-    doors: Vec<Door>,
+    doors: Vec<SessionDoor>,
 
     /// What decides who does what
     #[arg(long, default_value_t = 1)]
@@ -152,7 +152,7 @@ pub(crate) fn run(options: &SoakOptions, report: &mut BenchReport<'_>) -> Result
 
 impl SoakOptions {
     /// The door of a client, or of the server, which is number 0.
-    fn door(&self, number: u32) -> Door {
+    fn door(&self, number: u32) -> SessionDoor {
         self.doors[number as usize % self.doors.len()]
     }
 }

@@ -19,7 +19,7 @@ use crate::actor::{Actor, ActorLink, HANG_TIMEOUT};
 use crate::error::{BenchError, failed};
 use crate::random::Random;
 use crate::service::NO_HANDLE;
-use crate::session::{Door, DriverSession, ReceivedReturn};
+use crate::session::{DriverSession, ReceivedReturn, SessionDoor};
 
 /// What a client does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -101,7 +101,7 @@ impl Deed {
 /// Starts a client, which lives until `end` at most.
 pub(super) fn start(
     device: &Path,
-    door: Door,
+    door: SessionDoor,
     life: u32,
     seed: u32,
     end: Instant,
@@ -116,7 +116,7 @@ pub(super) fn histogram() -> Histogram<u64> {
 
 fn live(
     link: &mut ActorLink,
-    (device, door): (&Path, Door),
+    (device, door): (&Path, SessionDoor),
     life: u32,
     seed: u32,
     end: Instant,

@@ -23,7 +23,7 @@ use super::talk::{Outgoing, Party};
 use crate::actor::Actor;
 use crate::error::{BenchError, failed};
 use crate::service::become_context_manager;
-use crate::session::{Door, DriverSession, ReceivedReturn};
+use crate::session::{DriverSession, ReceivedReturn, SessionDoor};
 
 /// What the server answers when it is asked how things are.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ struct Kept {
 const KEPT_PER_CLIENT: usize = 8;
 
 /// Starts the server and waits until it serves.
-pub(super) fn start(device: &Path, threads: u32, door: Door) -> Result<Actor, BenchError> {
+pub(super) fn start(device: &Path, threads: u32, door: SessionDoor) -> Result<Actor, BenchError> {
     let mut server = Actor::start("server of the soak", |link| {
         let session = DriverSession::open_by(door, device)?;
         become_context_manager(session.client())?;

@@ -99,7 +99,7 @@ fn who_calls_is_asked_at_each_call() {
     assert_eq!(stage().run_in(User::Myself, PRELOADED, PROGRAM, &["users"]), "0, 1000, 0, 1234\n");
 }
 
-/// Where all have one processor, whom a call wakes may run before its caller sleeps; where they have several, before its
+/// Where all have one processor, the server may run before its caller sleeps; where they have several, before its
 /// caller stops looking for the answer.
 #[test]
 fn a_call_that_is_answered_by_a_signal_ends() {
