@@ -9,6 +9,7 @@ mod authority;
 mod benches;
 mod etcd;
 mod machine;
+mod network;
 mod relay;
 mod scenarios;
 
