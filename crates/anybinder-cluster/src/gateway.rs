@@ -7,6 +7,7 @@
 use std::ffi::CStr;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use binder::binder_impl::IBinderInternal as _;
 use binder::binder_impl::{
@@ -26,6 +27,8 @@ use crate::store::SharedMember;
 const DESCRIPTOR: &str = "anybinder.cluster.IGateway";
 /// Its only method: the service of a name, of a generation.
 const GET: TransactionCode = FIRST_CALL_TRANSACTION;
+/// How much of a name is shown that may be none.
+const SHOWN_CHARS: usize = 127;
 /// On how many connections of a machine calls are served at once.
 const CALLS_PER_MACHINE: usize = 16;
 
@@ -45,7 +48,8 @@ pub(crate) fn start(
         move |peer| {
             let (member, manager) = (member.clone(), manager.clone());
             let own_calls = Arc::clone(&own_calls);
-            Binder::new(GatewayRoot { member, manager, own_calls, peer }).as_binder()
+            let has_told = AtomicBool::new(false);
+            Binder::new(GatewayRoot { member, manager, own_calls, peer, has_told }).as_binder()
         }
     };
     let without_identity = root_for(Vec::new());
@@ -88,6 +92,8 @@ struct GatewayRoot {
     own_calls: Arc<OwnCalls>,
     /// The identities of its certificate.
     peer: Vec<String>,
+    /// Whether the log has a line of a service that it may not call.
+    has_told: AtomicBool,
 }
 
 impl GatewayRoot {
@@ -96,7 +102,11 @@ impl GatewayRoot {
             registry.policy().permits_machine(&self.peer, AccessAction::Call, name)
         });
         if !may_call {
-            tracing::warn!(name, peer = ?self.peer, "a machine may not call a service");
+            // A machine that asks again and again is not to fill the log.
+            if !self.has_told.swap(true, Ordering::Relaxed) {
+                let name: String = name.chars().take(SHOWN_CHARS).collect();
+                tracing::warn!(name, peer = ?self.peer, "a machine may not call a service");
+            }
             return Err(StatusCode::PERMISSION_DENIED);
         }
         if self.member.lock().generation(name, clock::now()) != Some(generation) {

@@ -23,10 +23,10 @@ impl Authority {
         Self { certificate, issuer: Issuer::new(params, key) }
     }
 
-    /// Writes what a machine of that name needs into a directory: `cert.pem`, `key.pem` and `ca.pem`.
-    pub(crate) fn write(&self, machine: &str, dir: &Path) {
+    /// Writes what a machine of that name, at this host, needs into a directory: `cert.pem`, `key.pem` and `ca.pem`.
+    pub(crate) fn write(&self, machine: &str, host: &str, dir: &Path) {
         let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
         let id = format!("spiffe://test/{machine}");
         params.subject_alt_names.push(SanType::URI(id.try_into().unwrap()));
         params.serial_number = Some(serial(machine));

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use binder_testkit::wait_until;
 use tempfile::TempDir;
 
+use crate::network::{Network, NetworkPlace};
+
 /// Whether there is one to be started.
 pub(crate) fn is_there() -> bool {
     let version = Command::new("etcd").arg("--version").stdout(Stdio::null()).status();
@@ -35,6 +37,8 @@ pub(crate) struct Etcd {
     credentials: Option<PathBuf>,
     /// Who `etcdctl` is, once it has to say.
     control_user: Option<&'static str>,
+    /// From where `etcdctl` reaches it, if not from here.
+    place: Option<NetworkPlace>,
     _dir: TempDir,
 }
 
@@ -45,22 +49,34 @@ struct EtcdMember {
 
 impl Etcd {
     pub(crate) fn start(members: u8) -> Self {
-        Self::start_with(members, None)
+        let ips = (1..=members).map(|number| (Ipv4Addr::new(127, 0, 0, number), None));
+        Self::start_with(&ips.collect::<Vec<_>>(), None)
+    }
+
+    /// A member at each machine of a network.
+    pub(crate) fn start_in(network: &Network) -> Self {
+        let places = network.places().into_iter().map(|place| (place.ip, Some(place)));
+        Self::start_with(&places.collect::<Vec<_>>(), None)
     }
 
     /// One member that speaks TLS with the certificate in a directory, and wants one of the same issuer.
     pub(crate) fn start_with_tls(credentials: &Path) -> Self {
-        Self::start_with(1, Some(credentials))
+        Self::start_with(&[(Ipv4Addr::LOCALHOST, None)], Some(credentials))
     }
 
-    fn start_with(members: u8, credentials: Option<&Path>) -> Self {
+    fn start_with(
+        members: &[(Ipv4Addr, Option<NetworkPlace>)],
+        credentials: Option<&Path>,
+    ) -> Self {
         let scheme = if credentials.is_some() { "https" } else { "http" };
         // In memory where there is such a place: it writes each change to the disk.
         let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let addresses: Vec<_> = (1..=members)
-            .map(|number| {
-                let ip = Ipv4Addr::new(127, 0, 0, number);
-                (SocketAddr::from((ip, free_port(ip))), SocketAddr::from((ip, free_port(ip))))
+        let addresses: Vec<_> = members
+            .iter()
+            .map(|&(ip, place)| {
+                // In a network of its own all are free.
+                let port = || free_port(if place.is_some() { Ipv4Addr::LOCALHOST } else { ip });
+                (SocketAddr::from((ip, port())), SocketAddr::from((ip, port())))
             })
             .collect();
         let cluster: Vec<_> = addresses
@@ -71,7 +87,8 @@ impl Etcd {
         let start = |(number, (client, peer)): (usize, &(SocketAddr, SocketAddr))| {
             let (client, peer) = (format!("{scheme}://{client}"), format!("http://{peer}"));
             let log = File::create(dir.path().join(format!("m{number}.log"))).unwrap();
-            let mut command = Command::new("etcd");
+            let place = members[number].1;
+            let mut command = place.map_or_else(|| Command::new("etcd"), |it| it.command("etcd"));
             if let Some(dir) = credentials {
                 command.arg("--client-cert-auth").arg("--cert-file").arg(dir.join("cert.pem"));
                 command.arg("--key-file").arg(dir.join("key.pem"));
@@ -90,17 +107,20 @@ impl Etcd {
                 .spawn()
                 .unwrap()
         };
-        let members = addresses
+        let started = addresses
             .iter()
             .enumerate()
             .map(|member| EtcdMember { client: member.1.0, child: start(member) });
         let this = Self {
-            members: members.collect(),
+            members: started.collect(),
             credentials: credentials.map(Path::to_owned),
             control_user: None,
+            place: members[0].1,
             _dir: dir,
         };
-        wait_until(|| this.members.iter().all(|member| TcpStream::connect(member.client).is_ok()));
+        let is_there = |member: &EtcdMember| TcpStream::connect(member.client).is_ok();
+        let are_there = || this.members.iter().all(is_there);
+        wait_until(|| this.place.map_or_else(are_there, |place| place.inside(are_there)));
         this
     }
 
@@ -134,6 +154,14 @@ impl Etcd {
         self.control_user = Some("root:of-root");
     }
 
+    /// Has this member lead the others.
+    pub(crate) fn lead_by(&self, number: usize) {
+        let listed = self.control(&["member", "list"]);
+        let line = listed.lines().find(|line| line.contains(&format!(", m{number}, ")));
+        let id = line.unwrap().split(',').next().unwrap();
+        self.control(&["move-leader", id]);
+    }
+
     pub(crate) fn kill_member(&mut self, number: usize) {
         let child = &mut self.members[number].child;
         child.kill().unwrap();
@@ -152,7 +180,10 @@ impl Etcd {
     /// Runs `etcdctl`.
     pub(crate) fn control(&self, arguments: &[&str]) -> String {
         let endpoints: Vec<_> = self.addresses().iter().map(ToString::to_string).collect();
-        let mut command = Command::new("etcdctl");
+        let mut command = match self.place {
+            None => Command::new("etcdctl"),
+            Some(place) => place.command("etcdctl"),
+        };
         if let Some(dir) = &self.credentials {
             command.args([
                 "--endpoints",

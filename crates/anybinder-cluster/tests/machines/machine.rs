@@ -2,15 +2,16 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use binder::SpIBinder;
 use binder::binder_impl::{FIRST_CALL_TRANSACTION, IBinderInternal as _, Parcel};
 use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
 use binder::transport::rpc::{RpcSession, TlsCredentials};
+use binder::{SpIBinder, StatusCode};
 use binder_testkit::{HANG_TIMEOUT, scrape, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use service_manager::{LIST_INSTANCES_TRANSACTION, ServiceInstance};
@@ -19,6 +20,7 @@ use tempfile::TempDir;
 use crate::actor::{Service, word_of};
 use crate::authority::Authority;
 use crate::etcd::{Etcd, free_port};
+use crate::network::NetworkPlace;
 
 /// After so many seconds without a word from a machine others take its names: more than a busy machine is late.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
@@ -45,7 +47,7 @@ impl Place {
     pub(crate) fn credentials(&self, name: &str) -> PathBuf {
         let dir = self.dir.path().join(name);
         fs::create_dir_all(&dir).unwrap();
-        self.authority.write(name, &dir);
+        self.authority.write(name, "localhost", &dir);
         dir
     }
 
@@ -65,7 +67,7 @@ impl Place {
         let name = Self::device_names(self.number).nth(number).unwrap();
         let dir = self.dir.path().join(&name);
         fs::create_dir_all(&dir).unwrap();
-        self.authority.write(&format!("m{number}"), &dir);
+        self.authority.write(&format!("m{number}"), &options.host(), &dir);
         Machine {
             device: PathBuf::from("/dev").join(name),
             dir,
@@ -90,6 +92,8 @@ pub(crate) struct MachineOptions {
     pub(crate) has_log: bool,
     /// Whether it has a list of certificates that are not believed.
     pub(crate) has_revoked: bool,
+    /// Where it is, if it has a network.
+    pub(crate) network: Option<NetworkPlace>,
 }
 
 impl MachineOptions {
@@ -102,7 +106,13 @@ impl MachineOptions {
             store: Vec::new(),
             has_log: false,
             has_revoked: false,
+            network: None,
         }
+    }
+
+    /// The name of the host that its certificate is for.
+    fn host(&self) -> String {
+        self.network.map_or_else(|| "localhost".to_owned(), |network| network.ip.to_string())
     }
 }
 
@@ -135,17 +145,23 @@ impl Machine {
             fs::write(&path, text).unwrap();
             path
         };
-        let mut command = Command::new(env!("CARGO_BIN_EXE_anybinder-cluster"));
+        let program = env!("CARGO_BIN_EXE_anybinder-cluster");
+        let mut command = match self.options.network {
+            None => Command::new(program),
+            Some(network) => network.command(program),
+        };
         if self.options.has_log {
             let log = fs::File::create(self.dir.join("log")).unwrap();
             command.arg("-vv").env_remove("RUST_LOG").stderr(log);
         }
+        let network = self.options.network;
+        let listen = network.map_or(Ipv4Addr::LOCALHOST, |network| network.ip).to_string();
         let child = command
             .arg("serve")
             .args(&self.options.store)
             .args(["--cluster", &self.options.cluster])
             .args(["--advertise", &self.address()])
-            .args(["--listen", "127.0.0.1"])
+            .args(["--listen", &listen])
             .args(["--metrics", &self.metrics_port.to_string()])
             .args(["--lease", &LEASE.as_secs().to_string()])
             .arg("--certificate")
@@ -168,7 +184,7 @@ impl Machine {
     }
 
     pub(crate) fn address(&self) -> String {
-        format!("tls://localhost:{}", self.port)
+        format!("tls://{}:{}", self.options.host(), self.port)
     }
 
     /// Opens the device, as a program of this machine.
@@ -224,6 +240,18 @@ impl Machine {
         samples.get(name).copied()
     }
 
+    /// Opens a session with another machine's gateway.
+    pub(crate) fn gateway_of(&self, other: &Self) -> (RpcSession, SpIBinder) {
+        let file = |name: &str| fs::read(self.dir.join(name)).unwrap();
+        let credentials =
+            TlsCredentials::from_pem(&file("cert.pem"), &file("key.pem"), &file("ca.pem")).unwrap();
+        let session = RpcSession::new();
+        session.set_max_incoming_threads(1);
+        let root =
+            session.connect_inet_tls(&other.options.host(), other.port, &credentials).unwrap();
+        (session, root)
+    }
+
     /// Asks another machine's gateway for a service, past all managers.
     pub(crate) fn session_with(
         &self,
@@ -231,19 +259,8 @@ impl Machine {
         name: &str,
         etcd: &Etcd,
     ) -> (RpcSession, SpIBinder) {
-        let file = |name: &str| fs::read(self.dir.join(name)).unwrap();
-        let credentials =
-            TlsCredentials::from_pem(&file("cert.pem"), &file("key.pem"), &file("ca.pem")).unwrap();
-        let session = RpcSession::new();
-        session.set_max_incoming_threads(1);
-        let root = session.connect_inet_tls("localhost", other.port, &credentials).unwrap();
-        let generation = etcd.generation(name);
-        let mut data = Parcel::for_codec(root.as_remote().unwrap().codec());
-        data.write_interface_token("anybinder.cluster.IGateway").unwrap();
-        data.write(name).unwrap();
-        data.write(&generation).unwrap();
-        let told = root.submit_transact(FIRST_CALL_TRANSACTION, data, 0).unwrap();
-        (session, told.read().unwrap())
+        let (session, root) = self.gateway_of(other);
+        (session, ask_gateway(&root, name, etcd.generation(name)).unwrap())
     }
 
     fn signal(&self, signal: Signal) {
@@ -261,7 +278,7 @@ impl Machine {
 
     /// Has another issuer's certificates be read, whom no other machine believes, and who believes none.
     pub(crate) fn change_issuer(&self) {
-        Authority::new().write("stranger", &self.dir);
+        Authority::new().write("stranger", "localhost", &self.dir);
         self.signal(Signal::HUP);
     }
 
@@ -291,6 +308,19 @@ impl Machine {
     pub(crate) fn wake_manager(&self) {
         self.signal(Signal::CONT);
     }
+}
+
+/// Asks a gateway for a service.
+pub(crate) fn ask_gateway(
+    root: &SpIBinder,
+    name: &str,
+    generation: i64,
+) -> Result<SpIBinder, StatusCode> {
+    let mut data = Parcel::for_codec(root.as_remote().unwrap().codec());
+    data.write_interface_token("anybinder.cluster.IGateway")?;
+    data.write(name)?;
+    data.write(&generation)?;
+    root.submit_transact(FIRST_CALL_TRANSACTION, data, 0)?.read()
 }
 
 impl Drop for Machine {

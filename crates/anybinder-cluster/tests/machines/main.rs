@@ -9,14 +9,16 @@ mod authority;
 mod benches;
 mod etcd;
 mod machine;
+mod network;
 mod relay;
 mod scenarios;
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Measurement, Trial};
 
 use crate::benches::Effort;
 
@@ -45,8 +47,11 @@ fn main() -> ExitCode {
     let benches = benches::ALL.iter().enumerate().map(|(number, (name, bench))| {
         Trial::bench(*name, move |is_trial| {
             let effort = if is_trial { Effort::Trial } else { Effort::Measurement };
+            let begun = Instant::now();
             bench(&machine::Place::new(scenarios::ALL.len() + number), effort);
-            Ok(None)
+            // The bench has printed its figures; the harness wants one of its own.
+            let avg = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            Ok((!is_trial).then_some(Measurement { avg, variance: 0 }))
         })
     });
     libtest_mimic::run(&arguments, trials.chain(benches).collect()).exit_code()

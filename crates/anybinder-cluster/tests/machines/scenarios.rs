@@ -7,7 +7,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use binder::StatusCode;
 use binder::binder_impl::IBinderInternal as _;
@@ -20,7 +20,8 @@ use crate::actor::{
     DeathWatch, Gate, Service, call_back, count_of, give_back, new_word, send_unknown, word_of,
 };
 use crate::etcd::{Etcd, url_of};
-use crate::machine::{Client, LEASE, Machine, MachineOptions, Place};
+use crate::machine::{Client, LEASE, Machine, MachineOptions, Place, ask_gateway};
+use crate::network::Network;
 use crate::relay::Relay;
 
 /// A scenario, in a place of its own.
@@ -35,6 +36,8 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("another_machine_takes_over_when_a_manager_is_killed", another_takes_over_from_a_manager),
     ("a_manager_that_was_stopped_does_not_act_as_the_owner", a_stopped_manager_is_no_owner),
     ("a_machine_that_is_cut_off_stops_and_comes_back", a_machine_that_is_cut_off_stops),
+    ("no_two_machines_own_a_name_while_the_network_is_cut", a_cut_network_has_one_owner),
+    ("calls_fail_in_time_between_machines_that_do_not_reach_each_other", unreachable_machines),
     ("what_was_found_stays_while_etcd_is_away_and_its_deaths_are_told_later", etcd_is_away),
     ("a_manager_that_ends_leaves_its_names_at_once", a_manager_that_ends_leaves),
     ("many_instances_take_turns", many_instances_take_turns),
@@ -244,6 +247,76 @@ fn a_machine_that_is_cut_off_stops(place: &Place) {
     relay.heal();
     second.kill();
     client.find(NAME, "first");
+}
+
+/// Machines of a network, with a member of etcd at each; `None` if there can be none here.
+fn networked(place: &Place) -> Option<(Network, Etcd, [Machine; 3])> {
+    let Some(network) = Network::start(3) else {
+        binder_testkit::skip("no network namespaces can be made and joined");
+        return None;
+    };
+    let etcd = Etcd::start_in(&network);
+    let machines = [0, 1, 2].map(|number| {
+        let network = Some(network.place(number));
+        let options = MachineOptions { network, ..MachineOptions::new(etcd.url()) };
+        place.machine(number.into(), &options)
+    });
+    Some((network, etcd, machines))
+}
+
+fn a_cut_network_has_one_owner(place: &Place) {
+    let Some((network, etcd, [here, there, elsewhere])) = networked(place) else { return };
+    // A new leader of etcd begins all leases anew.
+    etcd.lead_by(0);
+    let client = here.client();
+    let _first = there.serve(NAME, "first");
+    let found = client.find(NAME, "first");
+    let second = elsewhere.serve(NAME, "second");
+    // A caller at the machine itself, whom the cut does not concern: it asks the gateway as others do.
+    let own = network.place(1);
+    let (_session, direct) = own.inside(|| there.session_with(&there, NAME, &etcd));
+    let before = etcd.generation(NAME);
+    let death = DeathWatch::of(&found);
+    let (begun, last) = thread::scope(|scope| {
+        let calling = scope.spawn(|| {
+            let mut last = Instant::now();
+            while word_of(&direct).is_ok() {
+                last = Instant::now();
+            }
+            last
+        });
+        let begun = Instant::now();
+        network.cut(1);
+        death.wait();
+        client.find(NAME, "second");
+        let found_again = Instant::now();
+        tell_take_over(begun);
+        let last = calling.join().unwrap();
+        assert!(last < found_again, "both have served");
+        (begun, last)
+    });
+    let served = last.saturating_duration_since(begun);
+    println!("the former owner served for {served:.1?} more");
+    assert!(etcd.generation(NAME) > before);
+    let of_its_own = there.client().check(NAME).unwrap();
+    assert_eq!(word_of(&of_its_own).as_deref(), Ok("first"), "programs of the machine go on");
+    network.heal(1);
+    second.kill();
+    client.find(NAME, "first");
+}
+
+fn unreachable_machines(place: &Place) {
+    let Some((network, _etcd, [here, there, elsewhere])) = networked(place) else { return };
+    let (client, other_client) = (here.client(), elsewhere.client());
+    let _first = there.serve(NAME, "first");
+    let found = client.find(NAME, "first");
+    network.drop_from(0, 1);
+    let late = binder::with_timeout(Duration::from_millis(500), || word_of(&found));
+    assert_eq!(late, Err(StatusCode::TIMED_OUT));
+    // All others go on, and so does the name: both reach most of etcd.
+    other_client.find(NAME, "first");
+    network.drop_nothing(0);
+    wait_until(|| binder::with_timeout(LEASE, || word_of(&found)).as_deref() == Ok("first"));
 }
 
 fn etcd_is_away(place: &Place) {
@@ -563,12 +636,23 @@ fn rules_are_kept(place: &Place) {
     let open = MachineOptions::new(etcd.url());
     let policy = "allow * *\nallow call machine=spiffe://test/m0 test.*\n\
                   allow add machine=localhost test.IWord/*\n";
-    let strict = MachineOptions { policy, ..open.clone() };
+    let strict = MachineOptions { policy, has_log: true, ..open.clone() };
     let (here, there) = (place.machine(0, &open), place.machine(1, &strict));
     let stranger = place.machine(2, &open);
     let _services = [there.serve(NAME, "there"), there.serve("private.word", "private")];
     here.client().find(NAME, "there");
     assert!(stranger.client().check(NAME).is_none(), "only m0 may call");
+    // What it asks for again and again in one session is one line, and no long one.
+    let lines = |machine: &Machine| machine.log_lines("a machine may not call a service");
+    let before = lines(&there).len();
+    let (_session, root) = stranger.gateway_of(&there);
+    for _ in 0..20 {
+        let refused = ask_gateway(&root, &"x".repeat(100_000), 1);
+        assert_eq!(refused.err(), Some(StatusCode::PERMISSION_DENIED));
+    }
+    let lines = lines(&there);
+    assert_eq!(lines.len(), before + 1);
+    assert!(lines.iter().all(|line| line.len() < 1000), "a line is bounded");
     assert!(here.instances().iter().all(|it| it.name != "private.word"), "it is told to nobody");
     let _other = stranger.serve("test.other", "other");
     here.client().find("test.other", "other");
