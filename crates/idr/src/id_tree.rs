@@ -1,13 +1,13 @@
 //! The ids of a pool that has had more than a few: a tree, and what spares it most changes.
 
-use crate::node::{Node, PART_BITS};
-use crate::pool::{AcquireError, FEW, Few, IdPool, NotInUse};
+use crate::node::{IdNode, PART_BITS};
+use crate::pool::{AcquireError, FEW, FirstIds, IdPool, NotInUse};
 
 /// A set of ids.
 #[derive(Clone)]
 pub(crate) struct IdTree {
     /// The ids whose bits are set, that of the hole among them.
-    root: Node,
+    root: IdNode,
     /// The root's parts have so many ids, as a power of two.
     shift: u32,
     /// How many bits are set.
@@ -32,8 +32,8 @@ impl IdTree {
     /// # Errors
     ///
     /// [`AcquireError::NoMemory`].
-    pub(crate) fn new(few: &Few) -> Result<Self, AcquireError> {
-        let mut root = Node::new(PART_BITS);
+    pub(crate) fn new(few: &FirstIds) -> Result<Self, AcquireError> {
+        let mut root = IdNode::new(PART_BITS);
         root.reserve(PART_BITS, FEW + 1)?;
         root.set_first(few);
         let bits_set = few.iter().map(|word| word.count_ones()).sum();
@@ -42,7 +42,7 @@ impl IdTree {
     }
 
     /// The first ids.
-    pub(crate) fn first(&mut self) -> Few {
+    pub(crate) fn first(&mut self) -> FirstIds {
         self.fill_hole();
         self.root.first_words(self.shift)
     }
@@ -174,7 +174,7 @@ impl IdTree {
     /// Makes the tree as high as it must be to reach `id`.
     fn raise(&mut self, id: u32) -> Result<(), AcquireError> {
         while id >= self.reach() {
-            self.root = Node::above(&mut self.root, self.shift)?;
+            self.root = IdNode::above(&mut self.root, self.shift)?;
             self.shift += PART_BITS;
         }
         Ok(())

@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::pool::{AcquireError, Few};
+use crate::pool::{AcquireError, FirstIds};
 
 /// How many bits of an id choose a part, and how many choose a bit of a word.
 pub(crate) const PART_BITS: u32 = 6;
@@ -18,7 +18,7 @@ const PARTS: u32 = 1 << PART_BITS;
 ///
 /// Its ids are numbered from 0 on. Where there is an argument `shift`, each part has `1 << shift` ids.
 #[derive(Clone)]
-pub(crate) struct Node {
+pub(crate) struct IdNode {
     /// Which parts have no free id.
     full: u64,
     /// Which parts have an id in use.
@@ -35,9 +35,9 @@ enum Parts {
 }
 
 /// In a box for which memory can be asked with an answer.
-type BoxedNode = Box<[Node; 1]>;
+type BoxedNode = Box<[IdNode; 1]>;
 
-impl Node {
+impl IdNode {
     /// Makes a node without ids in use, and without memory from the heap.
     pub(crate) const fn new(shift: u32) -> Self {
         let parts =
@@ -81,7 +81,7 @@ impl Node {
     }
 
     /// Puts the first ids into an empty node of words that has memory for them.
-    pub(crate) fn set_first(&mut self, few: &Few) {
+    pub(crate) fn set_first(&mut self, few: &FirstIds) {
         let Parts::Words(words) = &mut self.parts else { return };
         for (index, (word, few)) in words.iter_mut().zip(few).enumerate() {
             *word = *few;
@@ -91,7 +91,7 @@ impl Node {
     }
 
     /// The first ids.
-    pub(crate) fn first_words(&self, shift: u32) -> Few {
+    pub(crate) fn first_words(&self, shift: u32) -> FirstIds {
         core::array::from_fn(|index| {
             self.word(shift, first_id(PART_BITS, index)).unwrap_or_default()
         })

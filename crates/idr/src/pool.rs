@@ -5,7 +5,7 @@ use core::fmt;
 use crate::id_tree::IdTree;
 
 /// The first ids, a bit each.
-pub(crate) type Few = [u64; 8];
+pub(crate) type FirstIds = [u64; 8];
 
 /// How many these are.
 pub(crate) const FEW: u32 = 512;
@@ -23,7 +23,7 @@ pub struct IdPool {
 
 #[derive(Clone)]
 enum Ids {
-    Few(Few),
+    Few(FirstIds),
     /// More.
     Tree(IdTree),
 }
@@ -249,7 +249,7 @@ impl IdPool {
 
 /// The free ids of the first word that has one from `start` on, and which word that is.
 #[inline]
-fn next_free(few: &Few, start: u32) -> Option<(usize, u64)> {
+fn next_free(few: &FirstIds, start: u32) -> Option<(usize, u64)> {
     let mut index = start as usize / 64;
     let mut free = !*few.get(index)? & u64::MAX << (start % 64);
     while free == 0 {

@@ -262,6 +262,13 @@ impl<T: Send + Sync + 'static> Rcu<T> {
         Some(Arc::clone(&places))
     }
 
+    /// Puts a value into the place, which must be empty: what else was there would never be dropped.
+    #[inline]
+    pub(crate) fn fill(&self, value: Arc<T>) {
+        debug_assert!(self.0.load(Ordering::Relaxed).is_null(), "the place is empty");
+        self.0.store(Arc::into_raw(value).cast_mut(), Ordering::Release);
+    }
+
     /// Puts a value or none into the place and returns what was there.
     ///
     /// The place's own count of that is dropped later, as a rule by this thread.

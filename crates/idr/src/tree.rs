@@ -131,6 +131,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
 
     /// Allocates the lowest free id from `start` to `last` for the value, if there is one; all count from the
     /// node's first. Returns the leaf, too.
+    #[inline]
     pub(crate) fn alloc<'g>(
         &'g self,
         start: u32,
@@ -138,25 +139,36 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         value: &mut Option<Arc<T>>,
         guard: &'g ReadGuard,
     ) -> Option<(u32, &'g Self)> {
+        let Places::Values(values) = &self.places else {
+            return self.alloc_below(start, last, value, guard);
+        };
+        let index = self.taken.next_clear(start as usize % WIDTH)?;
+        let id = number(index);
+        if id > last {
+            return None;
+        }
+        let (word, bit) = (index / 64, bit(index));
+        // Without one, the id is taken for a value that comes later.
+        if let Some(value) = value.take() {
+            values[index].fill(value);
+            self.present.write(word, self.present.word(word) | bit);
+        }
+        self.taken.write(word, self.taken.word(word) | bit);
+        Some((id, self))
+    }
+
+    /// The same in a node that is no leaf.
+    #[inline(never)]
+    fn alloc_below<'g>(
+        &'g self,
+        start: u32,
+        last: u32,
+        value: &mut Option<Arc<T>>,
+        guard: &'g ReadGuard,
+    ) -> Option<(u32, &'g Self)> {
+        let Places::Children(children) = &self.places else { return None };
         let first = self.index(start);
         let mut index = self.taken.next_clear(first)?;
-        let children = match &self.places {
-            Places::Children(children) => children,
-            Places::Values(values) => {
-                let id = number(index);
-                if id > last {
-                    return None;
-                }
-                let (word, bit) = (index / 64, bit(index));
-                // Without one, the id is taken for a value that comes later.
-                if let Some(value) = value.take() {
-                    values[index].swap(Some(value));
-                    self.present.write(word, self.present.word(word) | bit);
-                }
-                self.taken.write(word, self.taken.word(word) | bit);
-                return Some((id, self));
-            }
-        };
         let shift = self.shift();
         loop {
             // The highest node has places for more ids than there are.
@@ -191,26 +203,29 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     }
 
     /// Frees `id`; `None` if it is free.
+    #[inline]
     pub(crate) fn remove(&self, id: u32, guard: &ReadGuard) -> Option<Removed<T>> {
-        let index = self.index(id);
-        match &self.places {
-            Places::Values(values) => {
-                let (word, bit) = (index / 64, bit(index));
-                let taken = self.taken.word(word);
-                if taken & bit == 0 {
-                    return None;
-                }
-                self.taken.write(word, taken & !bit);
-                self.present.write(word, self.present.word(word) & !bit);
-                let value = values[index].swap(None);
-                Some(Removed { value, left_leaf_empty: taken == bit && self.taken.is_empty() })
-            }
-            Places::Children(children) => {
-                let removed = children[index].load(guard)?.remove(id, guard)?;
-                self.taken.clear(index);
-                Some(removed)
-            }
+        let Places::Values(values) = &self.places else { return self.remove_below(id, guard) };
+        let index = id as usize % WIDTH;
+        let (word, bit) = (index / 64, bit(index));
+        let taken = self.taken.word(word);
+        if taken & bit == 0 {
+            return None;
         }
+        self.taken.write(word, taken & !bit);
+        self.present.write(word, self.present.word(word) & !bit);
+        let value = values[index].swap(None);
+        Some(Removed { value, left_leaf_empty: taken == bit && self.taken.is_empty() })
+    }
+
+    /// The same in a node that is no leaf.
+    #[inline(never)]
+    fn remove_below(&self, id: u32, guard: &ReadGuard) -> Option<Removed<T>> {
+        let Places::Children(children) = &self.places else { return None };
+        let index = self.index(id);
+        let removed = children[index].load(guard)?.remove(id, guard)?;
+        self.taken.clear(index);
+        Some(removed)
     }
 
     /// Drops the empty nodes on the way to `id`, and returns whether the node itself is.

@@ -72,6 +72,7 @@ fn a_pool_that_empties_to_its_low_ids_has_no_memory() {
     assert_eq!([7, 128].map(|_| pool.acquire_lowest(0)), [Ok(7), Ok(128)]);
 }
 
+// C057
 #[test]
 fn memory_is_for_the_parts_of_the_range_that_have_ids() {
     let mut pool = IdPool::new();
@@ -80,9 +81,9 @@ fn memory_is_for_the_parts_of_the_range_that_have_ids() {
         ids.push(nth * (IdPool::MAX_IDS / 48) - 1);
         assert_eq!(pool.acquire_lowest(ids[nth as usize - 1]), Ok(ids[nth as usize - 1]));
     }
-    assert!(pool.heap_bytes() < 48 * 8_000, "{} bytes for 48 ids", pool.heap_bytes());
+    assert!(pool.heap_bytes() <= 512 + 48 * 1_680, "{} bytes for 48 ids", pool.heap_bytes());
     release(&mut pool, ids.iter().copied().skip(1));
-    assert!(pool.heap_bytes() < 16_000, "{} bytes for one id", pool.heap_bytes());
+    assert!(pool.heap_bytes() <= 512 + 1_680, "{} bytes for one id", pool.heap_bytes());
     assert_eq!(pool.find_unused_id(ids[0]).map(|found| found.id()), Ok(ids[0] + 1));
     release(&mut pool, [ids[0]]);
     assert_eq!(pool.heap_bytes(), 0);
@@ -177,6 +178,7 @@ fn an_id_takes_a_quarter_of_a_byte_at_most() {
     assert!(bytes * 4 <= 10_000_000, "{bytes} bytes");
 }
 
+// C058
 #[test]
 fn memory_that_was_reserved_is_used_and_stays() {
     for ids in [0, 512, 513, 1_000, 10_000, 300_000] {
