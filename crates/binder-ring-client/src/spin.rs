@@ -13,7 +13,7 @@ const MOST_LOOKS: u32 = 3000;
 /// microsecond to each.
 const RETRIAL: u32 = 256;
 
-/// What has become of the looks of a slot.
+/// What has become of the looks of a slot, or of a lane.
 ///
 /// Looking pays if whoever answers runs meanwhile, on another processor. It does not if it waits for the very processor
 /// that the thread occupies, nor if other threads wait for it, nor if there is nothing to answer for a long time, as in an
@@ -21,19 +21,14 @@ const RETRIAL: u32 = 256;
 /// the next wait, down to none; an answer in time restores them. Since an answer cannot come in time where nobody looks,
 /// there are all looks again once in a while.
 #[derive(Debug, Default)]
-pub(crate) struct SpinHistory {
+pub struct SpinHistory {
     /// How many waits in a row have looked in vain.
     failures: AtomicU32,
 }
 
 impl SpinHistory {
     /// Looks until `is_answered`, as long as that is worth while. Says whether it is.
-    pub(crate) fn spin(
-        &self,
-        own_cpu: u32,
-        driver_cpu: u32,
-        is_answered: impl Fn() -> bool,
-    ) -> bool {
+    pub fn spin(&self, own_cpu: u32, driver_cpu: u32, is_answered: impl Fn() -> bool) -> bool {
         if own_cpu == driver_cpu || driver_cpu == NO_CPU {
             return is_answered();
         }
