@@ -27,3 +27,4 @@ pub use caller::{CallMemory, RingSystem, SleepEnd};
 pub use exchange::RingOutcome;
 pub use kernel::KernelCalls;
 pub use ring::{ClientRing, MARKED};
+pub use spin::SpinHistory;

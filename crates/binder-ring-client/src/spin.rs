@@ -13,7 +13,7 @@ const MOST_LOOKS: u32 = 3000;
 /// microsecond to each wait.
 const RETRIAL: u32 = 256;
 
-/// How the last waits of a slot ended.
+/// How the last waits of a slot, or of a lane, ended.
 ///
 /// Looking pays if the driver's thread runs meanwhile on another processor. It does not pay if that thread waits for the
 /// very processor that the waiting thread occupies, nor if other threads wait for it, nor if no answer comes for a long
@@ -21,19 +21,14 @@ const RETRIAL: u32 = 256;
 /// is learned: each answer that does not come in time halves the looks of the next wait, down to none; an answer in
 /// time restores them. Since no answer can come in time without a look, once in a while there are all looks again.
 #[derive(Debug, Default)]
-pub(crate) struct SpinHistory {
+pub struct SpinHistory {
     /// How many waits in a row have looked in vain.
     failures: AtomicU32,
 }
 
 impl SpinHistory {
     /// Looks until `is_answered`, as long as that is worth while. Says whether it is.
-    pub(crate) fn spin(
-        &self,
-        own_cpu: u32,
-        driver_cpu: u32,
-        is_answered: impl Fn() -> bool,
-    ) -> bool {
+    pub fn spin(&self, own_cpu: u32, driver_cpu: u32, is_answered: impl Fn() -> bool) -> bool {
         if own_cpu == driver_cpu || driver_cpu == NO_CPU {
             return is_answered();
         }

@@ -103,6 +103,7 @@ layouts! {
 impl BinderTransactionData {
     /// The handle that is called, of what is sent.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "a handle has the low half")]
     pub fn handle(&self) -> u32 {
         self.target as u32
     }

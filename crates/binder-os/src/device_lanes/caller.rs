@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use binder_lane::layout::{DATA_BYTES, Outcome};
 use binder_lane::{CallLeft, LaneId, LaneState, NoteKind, Woken};
 use binder_ring::layout::{IN_NO_CALL, NO_CPU};
-use binder_ring_client::{RingSystem, SleepEnd};
+use binder_ring_client::{RingSystem, SleepEnd, SpinHistory};
 use binder_uapi::{
     ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_REPLY,
     BR_TRANSACTION_COMPLETE, BinderTransactionData, BinderWriteRead, Errno, LaneOpen,
@@ -32,8 +32,8 @@ pub(super) struct CallerLane {
     pause: u32,
     /// The pause after the next call that goes wrong.
     next_pause: u32,
-    /// Since when looking for replies is worth while.
-    spins: Spins,
+    /// Whether looking for replies is worth while.
+    spins: SpinHistory,
 }
 
 /// The calls of a thread, of which a lane may come.
@@ -54,45 +54,6 @@ const MOST_UNUSED: u32 = 64;
 const MOST_IN_VAIN: u32 = 100;
 /// The longest pause after calls by a lane that have gone wrong.
 const MOST_PAUSE: u32 = 1 << 10;
-/// A thread that has looked for so long does not look longer.
-const MOST_LOOKS: u32 = 3000;
-
-/// How often a thread looks before it sleeps.
-#[derive(Debug, Default)]
-pub(super) struct Spins {
-    failures: u32,
-}
-
-/// One in so many waits is given all looks, whatever became of the last ones.
-const RETRIAL: u32 = 256;
-
-impl Spins {
-    /// Looks until it is over, if the other party runs on another processor. Says whether it is.
-    pub(super) fn spin(
-        &mut self,
-        own_cpu: u32,
-        other_cpu: u32,
-        is_over: impl Fn() -> bool,
-    ) -> bool {
-        if own_cpu == other_cpu {
-            return is_over();
-        }
-        let looks = if self.failures.is_multiple_of(RETRIAL) {
-            MOST_LOOKS
-        } else {
-            MOST_LOOKS.checked_shr(self.failures).unwrap_or(0)
-        };
-        for _ in 0..looks {
-            if is_over() {
-                self.failures = 0;
-                return true;
-            }
-            std::hint::spin_loop();
-        }
-        self.failures = self.failures.wrapping_add(1);
-        is_over()
-    }
-}
 
 impl Traffic {
     fn note(&mut self, handle: u32) {
@@ -117,7 +78,7 @@ impl CallerLane {
             return None;
         };
         let place = open.place as usize;
-        let spins = Spins::default();
+        let spins = SpinHistory::default();
         let server_euid = open.server_euid;
         let (unused, pause, next_pause) = (0, 0, 1);
         Some(Self {
@@ -280,8 +241,8 @@ impl CallerLane {
             system.wake(lane_head.word.word());
         }
         let server_cpu = lane_head.reply.cpu.load(Ordering::Relaxed);
-        let is_crowd = context.header().driver_cpu.load(Ordering::Relaxed) == NO_CPU;
-        let other_cpu = if is_crowd { cpu } else { server_cpu };
+        let driver_cpu = context.header().driver_cpu.load(Ordering::Relaxed);
+        let other_cpu = if driver_cpu == NO_CPU { NO_CPU } else { server_cpu };
         let mut in_vain = 0;
         if !self.spins.spin(cpu, other_cpu, || lane_head.word.is_over()) {
             while let Some(value) = lane_head.word.prepare_caller_to_sleep() {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use binder_lane::layout::{DATA_BYTES, Outcome};
 use binder_lane::{LaneId, LaneState, LeftToDriver, NoteKind, Woken};
 use binder_ring::layout::{IS_LOOPER, NO_CPU};
-use binder_ring_client::{RingOutcome, RingSystem};
+use binder_ring_client::{RingOutcome, RingSystem, SpinHistory};
 use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderTransactionData,
     BinderWriteRead, LaneAccept,
@@ -23,7 +23,7 @@ use rustix::net::{
 };
 use rustix::time::{ClockId, Timespec};
 
-use super::caller::{Spins, finish};
+use super::caller::finish;
 use super::commands::{LaneCommands, LaneReturns, PLAIN_FLAGS};
 use super::{LaneContext, LaneEnd, ThreadLanes, ask};
 use crate::lane_memory::LaneMemory;
@@ -66,7 +66,7 @@ pub(super) struct OwnedLanes {
     write_pause: u32,
     /// Wake-ups in a row for nothing.
     in_vain: u32,
-    spins: Spins,
+    spins: SpinHistory,
 }
 
 /// A call that a thread serves.
@@ -546,7 +546,7 @@ impl OwnedLanes {
     }
 
     /// Waits for a moment whether a call comes, if its caller runs on another processor. Says whether there may be one.
-    fn spin(&mut self, context: &LaneContext<'_, '_>, cpu: u32) -> bool {
+    fn spin(&self, context: &LaneContext<'_, '_>, cpu: u32) -> bool {
         let Self { lanes, spins, .. } = self;
         let header = context.header();
         if header.driver_cpu.load(Ordering::Relaxed) == NO_CPU {

@@ -190,7 +190,7 @@ fn warm_up(client: &BinderClient) -> Outcome {
 }
 
 fn check() -> Outcome {
-    let checks: [(&str, fn() -> Outcome); 13] = [
+    let checks: [(&str, fn() -> Outcome); 15] = [
         ("calls of all sizes come back whole", all_sizes),
         ("a server whose completions ride along has a lane", deferring),
         ("the server learns who calls, at each call", identity),
@@ -201,6 +201,8 @@ fn check() -> Outcome {
         ("what is not plain goes by the driver", not_plain),
         ("a frozen server is not called", frozen),
         ("many callers are served", many),
+        ("tools tell who has lanes", shown),
+        ("who is traced has no lanes", traced),
         ("a caller that scribbles harms its own calls alone", scribbling_caller),
         ("a server that scribbles harms the calls to it alone", scribbling_server),
         ("a process that is killed at any moment leaves the others", killed),
@@ -378,6 +380,43 @@ fn frozen() -> Outcome {
     expect("the freeze of a busy server", busy, Err(Some(11)))
 }
 
+/// The program whose driver this is.
+fn program() -> Outcome<Command> {
+    Ok(Command::new(env::current_exe()?.with_file_name("anybinder")))
+}
+
+fn shown() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    echo(&client, 4)?;
+    let doors = || -> Outcome<usize> {
+        let told = program()?.args(["ps", "--json"]).output()?;
+        Ok(String::from_utf8(told.stdout)?.matches(r#""door":"lane""#).count())
+    };
+    expect("open files with lanes", doors()?, 0)?;
+    warm_up(&client)?;
+    expect("open files with lanes", doors()?, 2)
+}
+
+fn traced() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    warm_up(&client)?;
+    let trace = program()?.args(["trace", "--json"]).stdout(Stdio::null()).spawn()?;
+    let trace = Server(trace);
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        let before = seen()?;
+        (0..WARM_UP).try_for_each(|_| echo(&client, 4))?;
+        if seen()? - before == u64::from(WARM_UP) {
+            break;
+        }
+        expect("calls pass a traced driver by", Instant::now() < until, true)?;
+    }
+    drop(trace);
+    warm_up(&client)
+}
+
 /// Writes anything to the words of this process's lanes and rings, without an end.
 fn scribble() {
     let mut random = u64::from(std::process::id()) | 1;
@@ -487,7 +526,7 @@ fn kill_after(pid: u32, after: Duration) -> std::sync::mpsc::Sender<()> {
 
 fn killed() -> Outcome {
     // A caller.
-    let _server = Server::start("server")?;
+    let server = Server::start("server")?;
     let client = open()?;
     for at in 0..30 {
         let mut caller = Server::start("caller")?;
@@ -496,7 +535,7 @@ fn killed() -> Outcome {
         echo(&client, 50)?;
     }
     warm_up(&client)?;
-    drop(_server);
+    drop(server);
     // A server.
     for at in 0..30 {
         let mut server = Server::start("server")?;
