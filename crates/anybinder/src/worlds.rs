@@ -37,7 +37,7 @@ use crate::failure::{self, Failure, failed};
 use crate::inspect::table::RecordTable;
 
 /// How long the process of a world may take to end after all others in it.
-const END_TIME: Duration = Duration::from_secs(5);
+const END_TIME: Duration = Duration::from_secs(10);
 /// How often a log that is followed is read.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -223,12 +223,12 @@ fn end(world: &WorldDir, patience: Duration) -> Result<(), Failure> {
         return Ok(());
     }
     let [monitor, driver] = &own;
-    let killed = processes::kill(monitor);
+    // That fails if it has just ended.
+    let _ = processes::kill(monitor);
     if has_ended_within(monitor, END_TIME) && has_ended_within(driver, END_TIME) {
         return Ok(());
     }
-    let answer = format!("its process does not end, not even by SIGKILL ({killed:?})");
-    Err(Failure::new(tried(), answer))
+    Err(Failure::new(tried(), "its processes do not end, not even by SIGKILL"))
 }
 
 /// The process of a world and its driver; `None` once it does not run any more.

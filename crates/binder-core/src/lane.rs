@@ -41,10 +41,11 @@ impl Context {
     /// `EINVAL` if there is none; `EPERM` if it asks who calls it by a label, its owner sees other uids than the driver does, or
     /// threads inherit priorities: only the driver sees to these; `EAGAIN` while a freeze concerns either process.
     pub fn lane_target(&self, caller: ProcessKey, handle: u32) -> Result<LaneTarget, Errno> {
+        let sender = self.processes.get(caller).filter(|state| state.is_open());
+        let sender = sender.ok_or(Errno::EINVAL)?;
         let target = self.resolve_target(caller, handle).map_err(|_| Errno::EINVAL)?;
         let (node, server) = (&self.nodes[target.node], target.owner);
-        let sender = self.processes.get(caller).filter(|state| state.is_open());
-        let (sender, owner) = (sender.ok_or(Errno::EINVAL)?, &self.processes[server]);
+        let owner = &self.processes[server];
         let needs_driver = node.wants_security_context
             || owner.opener.uids != UidMap::identity()
             || self.inheritance != Inheritance::Nothing;

@@ -52,7 +52,7 @@ pub struct RequestHead {
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct ReplyHead {
-    /// An [`Outcome`].
+    /// An [`CallOutcome`].
     pub outcome: AtomicU32,
     /// The flags of the transaction.
     pub flags: AtomicU32,
@@ -65,7 +65,7 @@ pub struct ReplyHead {
 /// How a call ended that its caller has not left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// The server would not have it: it was not made.
     Declined = 0,
     /// There is a reply.
@@ -74,7 +74,7 @@ pub enum Outcome {
     Adopted = 2,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// The outcome of this number; what is none counts as adopted, of which the driver knows.
     pub fn of_number(number: u32) -> Self {
         match number {

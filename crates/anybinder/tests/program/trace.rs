@@ -344,7 +344,9 @@ fn a_replay_ends_when_a_service_does_not_answer() {
         &script,
         PROGRAM,
     ]));
-    let (json, status) = outcome.stdout.trim_end().rsplit_once("\n1\n").unwrap();
+    let Some((json, status)) = outcome.stdout.trim_end().rsplit_once("\n1\n") else {
+        panic!("{outcome:?}")
+    };
     let lines = json_lines(json);
     let ([.., overdue, summary], equal) = (&lines[..], of_kind(&lines, "equal").len()) else {
         panic!("{outcome:?}")

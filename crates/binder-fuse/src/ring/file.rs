@@ -318,7 +318,7 @@ impl RingFile {
         segment.write_answer(index, &RingAnswer { result, call: *call, returns_len });
         let SlotHead { word, standing: told, .. } = segment.slot(index);
         let Standing { is_in_no_call, is_looper } = standing;
-        let bits = u32::from(is_in_no_call) * IN_NO_CALL | u32::from(is_looper) * IS_LOOPER;
+        let bits = (u32::from(is_in_no_call) * IN_NO_CALL) | (u32::from(is_looper) * IS_LOOPER);
         told.store(bits, Ordering::Relaxed);
         let sleeps = word.answer();
         let wait = state.wait.take();

@@ -3,7 +3,7 @@
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
 
-use binder_lane::layout::{DATA_BYTES, Outcome};
+use binder_lane::layout::{CallOutcome, DATA_BYTES};
 use binder_lane::{CallLeft, LaneId, LaneState, NoteKind, Woken};
 use binder_ring::layout::{IN_NO_CALL, NO_CPU};
 use binder_ring_client::{RingSystem, SleepEnd, SpinHistory};
@@ -217,6 +217,7 @@ impl CallerLane {
     ) -> LaneEnd {
         let segment = self.memory.segment();
         let lane_head = segment.head();
+        let Ok(len) = u32::try_from(data.len()) else { return LaneEnd::ByRing };
         if !segment.write_request(data) {
             return LaneEnd::ByRing;
         }
@@ -228,7 +229,7 @@ impl CallerLane {
         let request = &lane_head.request;
         request.code.store(head.code, Ordering::Relaxed);
         request.flags.store(head.flags, Ordering::Relaxed);
-        request.len.store(data.len() as u32, Ordering::Relaxed);
+        request.len.store(len, Ordering::Relaxed);
         request.cpu.store(cpu, Ordering::Relaxed);
         context.note().begin(self.id, NoteKind::Calls);
         let Some(woken) = lane_head.word.post() else {
@@ -276,16 +277,16 @@ impl CallerLane {
     ) -> LaneEnd {
         let segment = self.memory.segment();
         let reply = &segment.head().reply;
-        let outcome = Outcome::of_number(reply.outcome.load(Ordering::Relaxed));
+        let outcome = CallOutcome::of_number(reply.outcome.load(Ordering::Relaxed));
         let len = reply.len.load(Ordering::Relaxed) as usize;
         let flags = reply.flags.load(Ordering::Relaxed);
-        if outcome == Outcome::Adopted && !context.note().is_adopted(self.id) {
+        if outcome == CallOutcome::Adopted && !context.note().is_adopted(self.id) {
             return self.leave_to_driver(context, call, parsed);
         }
         if !context.note().end(self.id, NoteKind::Calls) {
             return self.after_adoption(context, parsed);
         }
-        if outcome == Outcome::Declined {
+        if outcome == CallOutcome::Declined {
             self.fail();
             return LaneEnd::ByRing;
         }

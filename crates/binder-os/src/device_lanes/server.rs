@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use binder_lane::layout::{DATA_BYTES, Outcome};
+use binder_lane::layout::{CallOutcome, DATA_BYTES};
 use binder_lane::{LaneId, LaneState, LeftToDriver, NoteKind, Woken};
 use binder_ring::layout::{IS_LOOPER, NO_CPU};
 use binder_ring_client::{RingOutcome, RingSystem, SpinHistory};
@@ -165,7 +165,7 @@ impl ServedLane {
         if head.word.state() != LaneState::Posted {
             return;
         }
-        head.reply.outcome.store(Outcome::Declined as u32, Ordering::Relaxed);
+        head.reply.outcome.store(CallOutcome::Declined as u32, Ordering::Relaxed);
         if let Some(woken) = head.word.decline() {
             self.wake_caller(woken);
         }
@@ -178,7 +178,7 @@ impl ServedLane {
     }
 
     /// Ends a call that was claimed otherwise than by a reply of this lane.
-    fn finish_as(&self, outcome: Outcome) {
+    fn finish_as(&self, outcome: CallOutcome) {
         let head = self.memory.segment().head();
         head.reply.outcome.store(outcome as u32, Ordering::Relaxed);
         match head.word.finish(false) {
@@ -379,11 +379,11 @@ impl ThreadLanes {
         let _ = context.adopt(lane.id);
         if context.note().end(lane.id, NoteKind::Serves) {
             // Its caller is gone, or the driver.
-            lane.finish_as(Outcome::Adopted);
+            lane.finish_as(CallOutcome::Adopted);
             self.serving = Some(Serving { lane, is_orphan: true });
             return;
         }
-        lane.finish_as(Outcome::Adopted);
+        lane.finish_as(CallOutcome::Adopted);
         self.owned.give_up();
     }
 
@@ -429,13 +429,14 @@ impl ServedLane {
         data: &[u8],
     ) -> Result<(), LeftToDriver> {
         let segment = self.memory.segment();
+        let len = u32::try_from(data.len()).map_err(|_| LeftToDriver)?;
         if !segment.write_reply(data) {
             return Err(LeftToDriver);
         }
         let head = segment.head();
-        head.reply.outcome.store(Outcome::Replied as u32, Ordering::Relaxed);
+        head.reply.outcome.store(CallOutcome::Replied as u32, Ordering::Relaxed);
         head.reply.flags.store(reply.flags, Ordering::Relaxed);
-        head.reply.len.store(data.len() as u32, Ordering::Relaxed);
+        head.reply.len.store(len, Ordering::Relaxed);
         let woken = head.word.finish(true)?;
         let own = context.note().end(self.id, NoteKind::Serves);
         self.wake_caller(woken);
@@ -472,7 +473,7 @@ impl ServedLane {
         let Some(sender_euid) = sender_euid.filter(|_| is_there) else {
             // The caller has ended, or lies.
             let _ = note.end(self.id, NoteKind::Serves);
-            self.finish_as(Outcome::Declined);
+            self.finish_as(CallOutcome::Declined);
             return None;
         };
         Some(BinderTransactionData {

@@ -170,7 +170,7 @@ fn open() -> Outcome<BinderClient> {
 }
 
 fn echo(client: &BinderClient, len: usize) -> Outcome {
-    let data: Vec<u8> = (0..len).map(|at| (at * 7 + len) as u8).collect();
+    let data: Vec<u8> = (0..len).map(|at| (at * 7 + len).to_le_bytes()[0]).collect();
     let reply = client.call(ECHO, &data)?;
     if reply == data { Ok(()) } else { Err(format!("an echo of {len} bytes is another").into()) }
 }
@@ -189,8 +189,11 @@ fn warm_up(client: &BinderClient) -> Outcome {
     Err("calls do not pass the driver by".into())
 }
 
+/// A promise of Binder's, which a lane keeps.
+type Check = fn() -> Outcome;
+
 fn check() -> Outcome {
-    let checks: [(&str, fn() -> Outcome); 15] = [
+    let checks: [(&str, Check); 15] = [
         ("calls of all sizes come back whole", all_sizes),
         ("a server whose completions ride along has a lane", deferring),
         ("the server learns who calls, at each call", identity),
@@ -420,11 +423,11 @@ fn traced() -> Outcome {
 /// Writes anything to the words of this process's lanes and rings, without an end.
 fn scribble() {
     let mut random = u64::from(std::process::id()) | 1;
-    let mut next = move |below: u64| {
+    let mut next = move |below: usize| {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        (random >> 11) % below
+        usize::try_from(random >> 11).expect("a machine of 64 bits") % below
     };
     let Ok(memory) = File::options().write(true).open("/proc/self/mem") else { return };
     loop {
@@ -437,17 +440,17 @@ fn scribble() {
         let (lanes, rings) = (of("memfd:binder-lane"), of("memfd:binder-ring"));
         for _ in 0..200 {
             let value = match next(4) {
-                0 => next(16) as u32,
+                0 => u32::try_from(next(16)).expect("a small number"),
                 1 => u32::MAX,
-                _ => next(1 << 32) as u32,
+                _ => u32::try_from(next(1 << 32)).expect("32 bits"),
             };
-            let of_lane = lanes.get(next(lanes.len().max(1) as u64) as usize);
+            let of_lane = lanes.get(next(lanes.len().max(1)));
             let place = match (of_lane, rings.first()) {
                 (Some(lane), _) if next(3) > 0 => {
-                    lane + [0, 64, 68, 72, 76, 128, 132, 136, 140, 192][next(10) as usize]
+                    lane + [0, 64, 68, 72, 76, 128, 132, 136, 140, 192][next(10)]
                 }
                 // What a thread does by a lane, and where it stands.
-                (_, Some(ring)) => ring + 4096 + next(31) * (72 << 10) + 20 + next(4) * 4,
+                (_, Some(ring)) => ring + (4096 + next(31) * (72 << 10) + 20 + next(4) * 4) as u64,
                 _ => continue,
             };
             // It may have been unmapped by now.
