@@ -220,6 +220,7 @@ fn flood_has_a_line_for_each_flood(device: &str) {
         "deaths",
         "opens",
         "descriptors",
+        "reads",
         "churn",
         "threads",
         "logs",

@@ -25,7 +25,7 @@ use crate::table::Table;
 use crate::thread::{Thread, ThreadKey, no_error};
 use crate::transaction::Transaction;
 use crate::unfinished::EndingBuffer;
-use crate::user::User;
+use crate::user::{User, UserKey};
 
 /// One Binder device. Handles and nodes never cross from one context into another.
 #[derive(Debug)]
@@ -41,7 +41,9 @@ pub struct Context {
     pub(crate) freezes: Table<FreezeLink>,
     pub(crate) limits: Limits,
     /// Users with open files, or with files on their way.
-    pub(crate) users: BTreeMap<u32, User>,
+    pub(crate) users: Table<User>,
+    /// The same, by number.
+    pub(crate) user_keys: BTreeMap<u32, UserKey>,
     /// Of the memory of receive buffers; shared with other devices.
     pub(crate) budget: MemoryBudget,
     /// Open files that may have idle pages, by user. One that has some is there.
@@ -140,7 +142,8 @@ impl Context {
             early_reservations: BTreeMap::new(),
             freezes: Table::new(),
             limits,
-            users: BTreeMap::new(),
+            users: Table::new(),
+            user_keys: BTreeMap::new(),
             budget: MemoryBudget::new(limits.all_bytes),
             with_idle: BTreeSet::new(),
             effects: VecDeque::new(),
@@ -180,6 +183,7 @@ impl Context {
             suspended_calls,
             freezes,
             users,
+            user_keys,
             effects,
             spare_returns,
             ending_buffers,
@@ -187,7 +191,14 @@ impl Context {
             with_untold_freezes,
             ..
         } = self;
-        users.retain(|_, user| user.has_anything());
+        user_keys.retain(|_, user| {
+            let stays = users[*user].has_anything();
+            if !stays {
+                users.remove(*user);
+            }
+            stays
+        });
+        users.shrink();
         processes.shrink();
         threads.shrink();
         nodes.shrink();

@@ -132,7 +132,8 @@ mod tests {
         let root = NamespaceId(1);
         let mut table = PidTable::new(root);
         let mut adopt = |number| {
-            let found = KernelProcess { pid: 0, levels: vec![(Some(root), number)], started_at: 0 };
+            let levels = vec![(Some(root), number)];
+            let found = KernelProcess { pid: number, levels, started_at: 0 };
             table.adopt(found, None).expect("numbers that are free")
         };
         let (server_pid, client_pid) = (adopt(10), adopt(20));

@@ -23,6 +23,7 @@ use crate::release::ReleaseRemains;
 use crate::table::Key;
 use crate::thread::ThreadKey;
 use crate::trace_log::Traced;
+use crate::user::UserKey;
 use crate::work::WorkQueue;
 
 /// Transactions that are dropped in one go: some 200 us' worth.
@@ -35,6 +36,8 @@ pub type ProcessKey = Key<Process>;
 #[derive(Debug)]
 pub struct Process {
     pub(crate) opener: Opener,
+    /// The user that opened it.
+    pub(crate) user: UserKey,
     pub(crate) threads: BTreeMap<u32, ThreadKey>,
     /// Those that are gone and have left queues which are still to be dealt with.
     pub(crate) ending_threads: Vec<ThreadKey>,
@@ -74,9 +77,10 @@ pub struct Process {
 }
 
 impl Process {
-    fn new(opener: Opener) -> Self {
+    fn new(opener: Opener, user: UserKey) -> Self {
         Self {
             opener,
+            user,
             threads: BTreeMap::new(),
             ending_threads: Vec::new(),
             nodes: BTreeMap::new(),
@@ -116,7 +120,8 @@ impl Context {
     /// `EMFILE` when its user has as many as he may, or as many processes that opened one.
     pub fn open(&mut self, opener: Opener) -> Result<ProcessKey, Errno> {
         self.check_open_quota(&opener)?;
-        let process = self.processes.insert(Process::new(opener));
+        let user = self.know_user(opener.uid);
+        let process = self.processes.insert(Process::new(opener, user));
         self.open_for_user(process);
         self.trace_process(process, |pid| Traced::Opened { pid });
         Ok(process)

@@ -11,8 +11,12 @@ use crate::context::Context;
 use crate::descriptors::FilesInTransit;
 use crate::error::Errno;
 use crate::identity::Opener;
-use crate::process::ProcessKey;
+use crate::process::{Process, ProcessKey};
 use crate::snapshot::{ProcessView, Snapshot};
+use crate::table::Key;
+
+/// Names a user. It lives as long as any file that the user has open.
+pub(crate) type UserKey = Key<User>;
 
 /// A user with open files, or with files on their way.
 #[derive(Debug, Default)]
@@ -62,7 +66,7 @@ pub struct UserView {
 impl Context {
     /// The user that opened the file.
     pub(crate) fn user_of(&mut self, process: ProcessKey) -> &mut User {
-        self.users.entry(self.processes[process].opener.uid).or_default()
+        &mut self.users[self.processes[process].user]
     }
 
     /// The holdings of the user that opened the file, of resources that no table counts.
@@ -77,13 +81,25 @@ impl Context {
     /// `EMFILE`, as for other things that a user may open only so many of (inotify_init(2)).
     pub(crate) fn check_open_quota(&mut self, opener: &Opener) -> Result<(), Errno> {
         let Opener { uid, pid, .. } = opener;
-        let is_known =
-            self.users.get(uid).is_some_and(|user| user.openers.contains_key(&pid.number()));
-        let process =
-            if is_known { Ok(()) } else { self.check_quota_of_user(*uid, Resource::Processes) };
-        process
-            .and_then(|()| self.check_quota_of_user(*uid, Resource::Opens))
-            .map_err(|_| Errno::EMFILE)
+        let user = self.user_keys.get(uid).map(|user| &self.users[*user]);
+        let is_known = user.is_some_and(|user| user.openers.contains_key(&pid.number()));
+        let has_room = |resource: &Resource| {
+            user.map_or(0, |user| user.has(*resource)) < self.limits.per_user[*resource]
+        };
+        let wanted: &[_] =
+            if is_known { &[Resource::Opens] } else { &[Resource::Processes, Resource::Opens] };
+        match wanted.iter().find(|resource| !has_room(resource)) {
+            Some(resource) => {
+                self.exceed_for(*uid, *resource);
+                Err(Errno::EMFILE)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Finds a user by number, or begins to remember it.
+    pub(crate) fn know_user(&mut self, uid: u32) -> UserKey {
+        *self.user_keys.entry(uid).or_insert_with(|| self.users.insert(User::default()))
     }
 
     /// Counts an open file for its user.
@@ -113,7 +129,9 @@ impl Context {
         if user.openers.is_empty() {
             debug_assert_eq!(user.held, Amounts::default(), "{process:?}");
             if !user.has_anything() {
-                self.users.remove(&self.processes[process].opener.uid);
+                let Process { opener, user, .. } = &self.processes[process];
+                self.user_keys.remove(&opener.uid);
+                self.users.remove(*user);
             }
         }
     }
@@ -124,13 +142,9 @@ impl Context {
         process: ProcessKey,
         resource: Resource,
     ) -> Result<(), Errno> {
-        self.check_quota_of_user(self.processes[process].opener.uid, resource)
-    }
-
-    fn check_quota_of_user(&mut self, uid: u32, resource: Resource) -> Result<(), Errno> {
-        let held = self.users.get(&uid).map_or(0, |user| user.has(resource));
+        let held = self.user_of(process).has(resource);
         let limit = self.limits.per_user[resource];
-        if held < limit { Ok(()) } else { Err(self.exceed_for(uid, resource)) }
+        if held < limit { Ok(()) } else { Err(self.exceed_for_user(process, resource)) }
     }
 
     /// Notes that the user of an open file may have no more of something.

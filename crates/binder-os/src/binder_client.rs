@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,6 +56,12 @@ pub enum CallError {
     /// The receiver is frozen.
     #[error("the receiver is frozen")]
     Frozen,
+}
+
+impl AsFd for BinderClient {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
 }
 
 /// Room for the returns of one read.

@@ -2,18 +2,20 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::iter;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::thread;
 
-use binder_os::{BinderClient, BinderDevice};
+use binder_os::{BinderClient, BinderDevice, processes};
 use binder_uapi::{
     BC_ACQUIRE, BC_CLEAR_DEATH_NOTIFICATION, BC_REQUEST_DEATH_NOTIFICATION, BINDER_TYPE_BINDER,
     BR_CLEAR_DEATH_NOTIFICATION_DONE, BinderHandleCookie, FLAT_BINDER_FLAG_ACCEPTS_FDS,
     FlatBinderObject,
 };
+use rustix::fs::{OFlags, fcntl_setfl};
 use serde::Serialize;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -43,6 +45,8 @@ pub(crate) enum FloodKind {
     Opens,
     /// Files, some in a one-way
     Descriptors,
+    /// Non-blocking reads in vain, of a process with thousands of open files
+    Reads,
     /// Nothing: a process makes threads that end at once
     Churn,
     /// Threads that call once and end
@@ -63,6 +67,12 @@ const LOG_PIECE_BYTES: usize = 1 << 20;
 /// Files that go into one write.
 const FILES: usize = 8;
 
+/// Files that are open beside the device, as far as they may be.
+const OPEN_FILES: usize = 20_000;
+
+/// Of these, so many give way to the device.
+const ROOM_FOR_DEVICE: usize = 8;
+
 /// Threads that live at a time: more would take the processors, whatever they call.
 const THREADS: usize = 8;
 
@@ -79,6 +89,7 @@ impl FloodKind {
         Self::Deaths,
         Self::Opens,
         Self::Descriptors,
+        Self::Reads,
         Self::Churn,
         Self::Threads,
         Self::Logs,
@@ -96,6 +107,7 @@ impl FloodKind {
             | Self::Deaths
             | Self::Opens
             | Self::Descriptors
+            | Self::Reads
             | Self::Logs => Self::Spin,
         }
     }
@@ -115,6 +127,7 @@ impl FloodKind {
             Self::Deaths => "deaths",
             Self::Opens => "opens",
             Self::Descriptors => "descriptors",
+            Self::Reads => "reads",
             Self::Churn => "churn",
             Self::Threads => "threads",
             Self::Logs => "logs",
@@ -173,6 +186,7 @@ pub(crate) fn start(
             FloodKind::Deaths => flood_with_deaths(&mut session, target),
             FloodKind::Opens => flood_with_opens(device),
             FloodKind::Descriptors => flood_with_files(&mut session, target),
+            FloodKind::Reads => flood_with_reads(device),
             FloodKind::Churn => flood_with_threads(|| ()),
             FloodKind::Threads => {
                 let client = BinderDevice::open(device)
@@ -180,7 +194,7 @@ pub(crate) fn start(
                 // Refused or not: it goes on.
                 flood_with_threads(|| drop(client.version()))
             }
-            FloodKind::Logs => flood_with_reads(device),
+            FloodKind::Logs => flood_with_logs(device),
         }
     })?;
     // And then that it flows.
@@ -264,7 +278,7 @@ fn log_of(device: &Path) -> Option<PathBuf> {
 }
 
 /// Reads the longest of the driver's logs, over and over.
-fn flood_with_reads(device: &Path) -> Result<(), BenchError> {
+fn flood_with_logs(device: &Path) -> Result<(), BenchError> {
     let place = log_of(device).ok_or(BenchError::NoLogs)?;
     let mut piece = vec![0; LOG_PIECE_BYTES];
     loop {
@@ -302,6 +316,24 @@ fn flood_with_files(session: &mut DriverSession, target: u32) -> Result<(), Benc
     loop {
         // Refused or not: it goes on.
         session.send_files(target, &[file.as_fd(); FILES])?;
+    }
+}
+
+fn flood_with_reads(device: &Path) -> Result<(), BenchError> {
+    processes::raise_open_file_limit().map_err(failed("raising the limit of open files"))?;
+    let null = File::open("/dev/null").map_err(failed("opening /dev/null"))?;
+    let mut others: Vec<File> =
+        iter::repeat_with(|| null.try_clone()).take(OPEN_FILES).map_while(Result::ok).collect();
+    // Room for the device, if there was no more. It comes last: a walk meets all others first.
+    others.truncate(others.len().saturating_sub(ROOM_FOR_DEVICE));
+    let client = BinderClient::open_without_ring(device)
+        .map_err(failed(format!("opening {}", device.display())))?;
+    // Asked for after the open, it shows only in the process's list of open files.
+    fcntl_setfl(&client, OFlags::RDWR | OFlags::NONBLOCK).map_err(failed("asking not to wait"))?;
+    let mut returns = [0; 256];
+    loop {
+        // All but the first find nothing to read.
+        let _ = client.exchange(&[], &[], &mut returns);
     }
 }
 

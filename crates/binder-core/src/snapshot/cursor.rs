@@ -116,8 +116,9 @@ impl Context {
                 })));
                 SnapshotPlace::Users(None)
             }
-            SnapshotPlace::Users(last) => match self.users.range(after(last)).next() {
+            SnapshotPlace::Users(last) => match self.user_keys.range(after(last)).next() {
                 Some((&uid, user)) => {
+                    let user = &self.users[*user];
                     if user.has_anything() {
                         items.push(SnapshotItem::User { uid, held: user.holdings() });
                     }
