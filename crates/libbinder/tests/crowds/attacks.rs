@@ -20,8 +20,9 @@ use crate::server::{Server, may_open};
 /// Not the user who runs the tests.
 const STRANGER: u32 = 54_321;
 const MAX_KIB: u64 = 64 << 10;
-/// How long another user may wait for a session and an answer.
-const MAX_TIME: Duration = Duration::from_millis(100);
+/// How long another user may wait for a session and an answer. It is 40 ms at most where nothing else goes on; beside
+/// compilers the scheduler alone takes more than 100 at times, and a server that attackers can hold up took 700.
+const MAX_TIME: Duration = Duration::from_millis(400);
 /// How long another user waits before the next.
 const CANARY_INTERVAL: Duration = Duration::from_millis(2);
 /// How long others are looked after when an attack is complete.
