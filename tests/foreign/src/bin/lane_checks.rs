@@ -250,9 +250,18 @@ fn identity() -> Outcome {
     let client = open()?;
     warm_up(&client)?;
     let (pid, uid) = (std::process::id(), rustix::process::geteuid().as_raw());
-    let before = seen()?;
-    expect("who calls", who(&client)?, (pid, uid))?;
-    expect("calls of the driver's", seen()? - before, 0)?;
+    // On a busy machine a call may take so long that the driver adopts it.
+    let mut passes_by = false;
+    for _ in 0..50 {
+        warm_up(&client)?;
+        let before = seen()?;
+        expect("who calls", who(&client)?, (pid, uid))?;
+        passes_by = seen()? == before;
+        if passes_by {
+            break;
+        }
+    }
+    expect("a call passes the driver by", passes_by, true)?;
     if uid == 0 {
         let other = rustix::process::Uid::from_raw(12_345);
         // This thread is another user from here on, and the driver is not asked.
@@ -360,7 +369,7 @@ fn not_plain() -> Outcome {
 
 fn frozen() -> Outcome {
     let server = Server::start("server")?;
-    let (client, other) = (open()?, BinderClient::open_without_ring(Path::new(DEVICE))?);
+    let (client, mut other) = (open()?, BinderClient::open_without_ring(Path::new(DEVICE))?);
     for _ in 0..5 {
         warm_up(&client)?;
         other.set_frozen(server.0.id(), true)?;
@@ -369,18 +378,25 @@ fn frozen() -> Outcome {
         other.set_frozen(server.0.id(), false)?;
     }
     warm_up(&client)?;
-    // A call is under way.
-    let freezer = thread::spawn({
+    // A call is under way. On a busy machine it may be over by the time of the freeze.
+    for _ in 0..20 {
         let pid = server.0.id();
-        move || {
+        let freezer = thread::spawn(move || {
             thread::sleep(Duration::from_millis(10));
-            other.set_frozen(pid, true).map_err(|error| error.raw_os_error())
+            let frozen = other.set_frozen(pid, true).map_err(|error| error.raw_os_error());
+            (other, frozen)
+        });
+        let reply = client.call(SLOW, b"under way");
+        let busy;
+        (other, busy) = freezer.join().map_err(|_| "no freezer")?;
+        match (reply, busy) {
+            (Ok(reply), Err(Some(11))) => return expect("the reply", &reply[..], b"under way"),
+            (_, Ok(())) => other.set_frozen(server.0.id(), false)?,
+            (reply, busy) => return Err(format!("{reply:?}, and the freeze: {busy:?}").into()),
         }
-    });
-    let reply = client.call(SLOW, b"under way")?;
-    expect("the reply", &reply[..], b"under way")?;
-    let busy = freezer.join().map_err(|_| "no freezer")?;
-    expect("the freeze of a busy server", busy, Err(Some(11)))
+        warm_up(&client)?;
+    }
+    Err("a busy server can be frozen".into())
 }
 
 /// The program whose driver this is.
