@@ -15,23 +15,23 @@
 
 #![no_std]
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 pub mod layout;
 mod note;
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 mod segment;
 mod word;
 
 pub use note::{LaneId, LaneNote, NoteKind};
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 pub use segment::LaneSegment;
 pub use word::{CallLeft, LaneState, LaneWord, LeftToDriver, Woken};
 
 #[cfg(all(test, loom))]
 mod interleavings;
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use loom::sync::atomic;
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use core::sync::atomic;
