@@ -24,6 +24,8 @@ static const char *const names[] = { "commands", "data", "large data", "objects"
 static enum withheld way;
 static int device, stuck;
 static char *hole;
+// The driver has a share of its threads for each process: a first call must not wait behind a thread that is stuck.
+static pthread_barrier_t first_calls_are_over;
 
 static void serve(int ready)
 {
@@ -79,8 +81,10 @@ static void *get_stuck(void *number)
 		request.write_buffer = (uintptr_t)pages;
 	if (way == RETURNS || way == FURTHER_RETURNS)
 		request.read_buffer = (uintptr_t)pages;
-	if (way == FURTHER_RETURNS)
+	if (way == FURTHER_RETURNS) {
 		read_into(pages);
+		pthread_barrier_wait(&first_calls_are_over);
+	}
 	if (write(stuck, "", 1) != 1)
 		err(1, "write");
 	int result = ioctl(device, BINDER_WRITE_READ, &request);
@@ -95,6 +99,7 @@ static void get_stuck_in_many_threads(int count)
 	sigaction(SIGUSR1, &action, NULL);
 	device = open_client();
 	hole = withhold((THREADS + LARGE_PAGES) * 4096);
+	pthread_barrier_init(&first_calls_are_over, NULL, (unsigned)count);
 	for (intptr_t i = 0; i < count; i++) {
 		pthread_t thread;
 		if (pthread_create(&thread, NULL, get_stuck, (void *)i) != 0)

@@ -3,7 +3,7 @@
 //! A program may pass any address, and gets EFAULT for a wrong one; a copy of ours would end it. So the kernel tries
 //! each page first, by a system call that touches it and is short. The stack mostly needs no trial: the pages
 //! between the stack pointer and a page above it that could be written once can be written for as long as the thread
-//! runs there.
+//! runs there. Only pages that belong to a call are tried: another may be one for which the thread would wait.
 
 #![expect(unsafe_code, reason = "memory is copied at addresses that come from the program")]
 
@@ -36,6 +36,8 @@ pub(crate) struct StackNote {
 pub(crate) struct ProgramMemory<'n> {
     /// The stack pointer: the used part of the stack begins here.
     stack_pointer: usize,
+    /// No part of the stack lies from here on.
+    stack_limit: usize,
     /// The part of the stack that can be written, around the stack pointer.
     stack: Cell<(usize, usize)>,
     note: &'n StackNote,
@@ -63,7 +65,11 @@ impl<'n> ProgramMemory<'n> {
         let page = stack_pointer & !(PAGE_BYTES - 1);
         // The page of the stack pointer is in use at this moment.
         let known = if noted.contains(&stack_pointer) { noted } else { page..page + PAGE_BYTES };
-        Self { stack_pointer, stack: Cell::new((known.start, known.end)), note }
+        let reach = stack_pointer + STACK_REACH_BYTES;
+        // C libraries keep what belongs to a thread above its stack.
+        let thread = thread_pointer();
+        let stack_limit = if thread > stack_pointer { reach.min(thread) } else { reach };
+        Self { stack_pointer, stack_limit, stack: Cell::new((known.start, known.end)), note }
     }
 
     /// Reads a value, if it can be read and written.
@@ -111,7 +117,7 @@ impl<'n> ProgramMemory<'n> {
     /// Whether a range is on the stack, which is looked at where that is not known yet.
     fn is_stack(&self, range: &Range<usize>) -> bool {
         let (start, end) = self.stack.get();
-        if range.start < self.stack_pointer || range.end > self.stack_pointer + STACK_REACH_BYTES {
+        if range.start < self.stack_pointer || range.end > self.stack_limit || range.start > end {
             return false;
         }
         if range.end <= end {
@@ -190,4 +196,88 @@ pub(crate) fn stack_pointer() -> usize {
         asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
     }
     pointer
+}
+
+/// What the C library reaches the data of the calling thread by.
+#[inline(always)]
+fn thread_pointer() -> usize {
+    let pointer;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the word at `fs` is the thread pointer itself, as the ABI has it for all programs with a C library.
+    unsafe {
+        asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly, pure));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: it reads a register.
+    unsafe {
+        asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nomem, nostack, preserves_flags));
+    }
+    pointer
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+    use std::ptr;
+
+    use rustix::mm::{MapFlags, ProtFlags};
+
+    use super::*;
+
+    /// Fresh pages of no file.
+    fn map(pages: usize) -> usize {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let len = pages * PAGE_BYTES;
+        // SAFETY: a new mapping takes no other's place.
+        let mapped = unsafe {
+            rustix::mm::mmap_anonymous(ptr::null_mut(), len, protection, MapFlags::PRIVATE)
+        };
+        mapped.unwrap().addr()
+    }
+
+    /// A thread's memory whose stack pointer is at the beginning of a page.
+    fn with_stack_at(stack_pointer: usize, note: &StackNote) -> ProgramMemory<'_> {
+        let stack = Cell::new((stack_pointer, stack_pointer + PAGE_BYTES));
+        let stack_limit = stack_pointer + STACK_REACH_BYTES;
+        ProgramMemory { stack_pointer, stack_limit, stack, note }
+    }
+
+    fn is_resident(page: usize) -> bool {
+        const IS_PRESENT: u64 = 1 << 63;
+        let mut entry = [0; 8];
+        let at = (page / PAGE_BYTES * entry.len()) as u64;
+        File::open("/proc/self/pagemap").unwrap().read_exact_at(&mut entry, at).unwrap();
+        u64::from_ne_bytes(entry) & IS_PRESENT != 0
+    }
+
+    #[test]
+    fn pages_that_belong_to_no_call_are_not_touched() {
+        let note = StackNote::new();
+        let page = |number: usize| number * PAGE_BYTES;
+        let start = map(4);
+        let memory = with_stack_at(start, &note);
+        assert!(memory.can_write(&(start + page(2)..start + page(2) + 8)));
+        assert!(!is_resident(start + page(1)), "nothing of the call lies there");
+        assert_eq!(memory.stack.get(), (start, start + page(1)), "nor is it known as stack");
+        assert!(memory.can_write(&(start + page(1) - 8..start + page(1) + 8)));
+        assert!(is_resident(start + page(1)));
+        assert_eq!(memory.stack.get(), (start, start + page(2)));
+        // SAFETY: the mapping is this test's own, and no reference into it is left.
+        unsafe { rustix::mm::munmap(start as *mut _, page(4)) }.unwrap();
+    }
+
+    #[test]
+    fn what_lies_above_a_threads_stack_is_not_taken_for_it() {
+        let beyond = std::thread::spawn(|| {
+            let note = StackNote::new();
+            let memory = ProgramMemory::of_thread(&note);
+            assert!(memory.stack_limit <= thread_pointer());
+            let local = 0_u64;
+            let address = (&raw const local).addr();
+            memory.is_stack(&(address..address + 8))
+                && !memory.is_stack(&(address..thread_pointer() + 8))
+        });
+        assert!(beyond.join().unwrap());
+    }
 }
