@@ -10,10 +10,13 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 enum { THREADS = 24, CALLS = 400 };
+// Clients that call all the time: a request of theirs may come at the very moment at which a thread gets stuck.
+enum { CALLERS = 3 };
 // As much data as the driver reads straight into its receiver's buffer.
 enum { LARGE_PAGES = 4 };
 
@@ -26,6 +29,8 @@ static int device, stuck;
 static char *hole;
 // The driver has a share of its threads for each process: a first call must not wait behind a thread that is stuck.
 static pthread_barrier_t first_calls_are_over;
+// How many calls each of the callers has made.
+static atomic_long *calls_made;
 
 static void serve(int ready)
 {
@@ -146,17 +151,45 @@ static void call_service(int own, long *median, long *longest)
 	*longest = times[CALLS - 1];
 }
 
+static pid_t start_caller(int number)
+{
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (child != 0)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	int own = open_client();
+	struct send call = { .command = BC_TRANSACTION };
+	for (;; calls_made[number]++)
+		time_call(own, &call, sizeof call);
+}
+
+// Until each of the callers has made more calls.
+static void await_callers(void)
+{
+	for (int i = 0; i < CALLERS; i++)
+		for (long before = calls_made[i]; calls_made[i] < before + 2;)
+			usleep(1000);
+}
+
 int main(void)
 {
 	begin_or_skip();
 	pid_t service = start_service(serve);
+	pid_t callers[CALLERS];
+	calls_made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(calls_made != MAP_FAILED);
+	for (int i = 0; i < CALLERS; i++)
+		callers[i] = start_caller(i);
 	int own = open_client();
 	long calm, longest, median;
+	await_callers();
 	call_service(own, &calm, &longest);
 	for (way = 0; way < WAYS; way++) {
 		int status;
 		pid_t child = start_stuck(THREADS);
 		call_service(own, &median, &longest);
+		await_callers();
 		if (getenv("SHOW_TIMES"))
 			fprintf(stderr, "%s: %ld us, %ld at most; %ld in calm\n", names[way], median, longest, calm);
 		tell_served(names[way], median, calm);
@@ -175,6 +208,8 @@ int main(void)
 		printf("%s: %s\n", names[way], WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "interrupted" : "not");
 	}
 	call_service(own, &median, &longest);
+	for (int i = 0; i < CALLERS; i++)
+		kill(callers[i], SIGKILL);
 	kill(service, SIGKILL);
 	return 0;
 }

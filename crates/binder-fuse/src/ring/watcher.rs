@@ -110,6 +110,10 @@ impl RequestReader<'_> {
         let shared = self.shared;
         let watcher = &shared.rings.watcher;
         let mut found = Vec::new();
+        // The thread before may have got stuck with more in line.
+        if !self.do_what_is_left(None) {
+            return;
+        }
         while !watcher.is_over.load(Ordering::Acquire) {
             let mut list = watcher.list();
             if watcher.news.swap(0, Ordering::Acquire) != 0 {
@@ -148,19 +152,19 @@ impl RequestReader<'_> {
     }
 
     /// Runs calls that were found. Says whether the thread is a reader still.
+    ///
+    /// All are run before the memory of a client is touched: a thread that gets stuck there keeps none of them to itself.
     fn run_found(&mut self, found: &mut Vec<BegunCall>) -> bool {
         let shared = self.shared;
-        let mut is_reader = true;
+        let mut first = None;
         for begun in found.drain(..) {
-            let left = shared.run_begun(begun, self.batch());
-            if is_reader {
-                is_reader = self.do_what_is_left(left);
-            } else {
-                let in_line = std::iter::from_fn(|| shared.io_queue.pop());
-                left.into_iter().chain(in_line).for_each(|left| shared.leave(left));
+            match shared.run_begun(begun, self.batch()) {
+                Some(left) if first.is_some() => shared.io_queue.push(left),
+                Some(left) => first = Some(left),
+                None => {}
             }
         }
-        is_reader
+        self.do_what_is_left(first)
     }
 }
 
