@@ -26,7 +26,7 @@ pub(crate) fn become_manager(
     let program = if program.exists() { program.into_os_string() } else { PROGRAM.into() };
     let mut command = Command::new(&program);
     command.arg("serve").args((0..verbose).map(|_| "-v"));
-    command.args(arguments(options, cluster)).arg("--").arg(&options.device);
+    command.args(arguments(options, cluster)).arg("--").arg(options.device());
     let error = command.exec();
     failed(&format!("starting {}", program.display()))(error).advise(
         "names of many machines are kept by a program of its own, which is to lie beside this one",

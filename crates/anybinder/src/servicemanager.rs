@@ -32,9 +32,9 @@ pub(crate) fn run(options: &ServicemanagerOptions, verbose: u8) -> Result<ExitCo
     let metrics = metrics::listen(options.metrics)?;
     let claim = || {
         log::write_in_background()?;
-        let server = ManagerServer::claim(&options.device, manager_options);
+        let server = ManagerServer::claim(options.device(), manager_options);
         let server = server.map_err(|error| {
-            let advice = if options.device.exists() {
+            let advice = if options.device().exists() {
                 "`anybinder ps` shows who uses the device; a context has one manager, and EBUSY says \
                  that there is one"
             } else {
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &ServicemanagerOptions, verbose: u8) -> Result<ExitCo
             driver::leave_terminal(&streams, c"servicemanager")?;
             claim()
         };
-        let device = options.device.clone();
+        let device = options.device().to_owned();
         let serve = move |server: ManagerServer| {
             end_with_path(&device, server.clone())?;
             serve(&server)

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use binder_http::parse_metrics_address;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -73,7 +73,12 @@ is pick-first, round-robin or least-busy.")]
 pub(crate) struct ServicemanagerOptions {
     /// The device
     #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath, default_value = DEVICE)]
-    pub(crate) device: PathBuf,
+    positional_device: PathBuf,
+
+    /// The same, as `anybinder service` has it
+    #[arg(long = "device", value_name = "PATH", value_hint = ValueHint::FilePath,
+          conflicts_with = "positional_device")]
+    named_device: Option<PathBuf>,
 
     /// Let every user register and find services
     #[arg(long, conflicts_with = "policy")]
@@ -103,6 +108,13 @@ pub(crate) struct ServicemanagerOptions {
 
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
+}
+
+impl ServicemanagerOptions {
+    /// The device that the manager is of.
+    pub(crate) fn device(&self) -> &Path {
+        self.named_device.as_ref().unwrap_or(&self.positional_device)
+    }
 }
 
 /// How names are shared with other machines. Without `--cluster` they are not.

@@ -32,6 +32,17 @@ fn an_option_that_is_not_known_is_no_command() {
 }
 
 #[test]
+fn a_service_managers_device_is_named_as_that_of_service_is() {
+    for device in [&["/nowhere"][..], &["--device", "/nowhere"], &["--device=/nowhere"]] {
+        let outcome = call(&[&["servicemanager"], device].concat());
+        assert_eq!(outcome.code(), 1, "{outcome:?}");
+        contains(&outcome, &["opening /nowhere: No such file or directory"]);
+    }
+    let outcome = call(&["servicemanager", "--device", "/nowhere", "/dev/binder"]);
+    assert_eq!(outcome.code(), 2, "{outcome:?}");
+}
+
+#[test]
 fn devices_are_named_in_one_way_everywhere() {
     for words in [
         &["--device", "a", "--device", "b"][..],
