@@ -46,19 +46,20 @@ pub(crate) fn build_for_guest(package: &str, program: &str) -> Result<PathBuf, F
     Ok(share)
 }
 
-/// Builds a program that runs without libraries, and returns where it is. The C library is GNU's, as in other builds.
+/// Builds a program that runs without libraries, and returns where it is. It has the C library of the release artefacts.
 pub(crate) fn build_static(
     architecture: Architecture,
     package: &str,
     program: &str,
 ) -> Result<PathBuf, Failure> {
-    let target = format!("{}-unknown-linux-gnu", architecture.name());
+    let target = architecture.target();
     let mut build = cargo(&["build", "--package", package, "--bin", program, "--target", &target]);
     architecture.cross_compile(&target, &mut build);
     // Other flags, so another directory: the workspace's own artifacts stay fresh.
     let directory = target_dir().join("oracle");
     build.arg("--target-dir").arg(&directory);
-    succeed(build.env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols"))?;
+    let built = succeed(build.env("RUSTFLAGS", "-C strip=symbols"));
+    built.map_err(|failure| format!("{failure}\n{}", architecture.advice()))?;
     Ok(directory.join(target).join("debug").join(program))
 }
 

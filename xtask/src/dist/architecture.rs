@@ -52,6 +52,19 @@ impl Architecture {
         cargo.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), self.tool("gcc"));
     }
 
+    /// What is to be done where its programs could not be built.
+    pub(crate) fn advice(self) -> String {
+        let packages = if self.is_own() {
+            "musl-tools".to_owned()
+        } else {
+            format!("gcc-{}-linux-gnu libc6-dev-{}-cross", self.name(), self.debian())
+        };
+        let target = self.target();
+        format!(
+            "is there all that it needs? try: rustup target add {target}; apt-get install {packages}"
+        )
+    }
+
     /// Whether this machine runs its programs.
     pub(crate) fn is_own(self) -> bool {
         self.name() == std::env::consts::ARCH

@@ -22,19 +22,7 @@ pub(crate) fn build(name: &str, architecture: Architecture) -> Result<PathBuf, F
     let mut command = cargo(&arguments);
     command.args(["--target", &target]);
     architecture.cross_compile(&target, &mut command);
-    let advice = format!(
-        "is there all that it needs? try: rustup target add {target}; apt-get install {}",
-        if architecture.is_own() {
-            "musl-tools".to_owned()
-        } else {
-            format!(
-                "gcc-{0}-linux-gnu libc6-dev-{1}-cross",
-                architecture.name(),
-                architecture.debian()
-            )
-        }
-    );
-    succeed(&mut command).map_err(|failure| format!("{failure}\n{advice}"))?;
+    succeed(&mut command).map_err(|failure| format!("{failure}\n{}", architecture.advice()))?;
     let program = target_dir().join(target).join("dist").join(name);
     let bytes = fs::metadata(&program)?.len();
     if bytes > MAX_BYTES {
