@@ -151,10 +151,19 @@ impl<'s> Party<'s> {
         let argument = self.reading(self.writing(&commands));
         match self.start(argument) {
             Progress::Parked => {}
-            Progress::Done(result) => {
-                let attempt = self.ended(result);
-                panic!("the read should wait, but ended: {attempt:#x?}");
-            }
+            Progress::Done(result) => self.should_wait(result),
+        }
+    }
+
+    fn should_wait(&self, result: Result<(), Errno>) -> ! {
+        let attempt = self.ended(result);
+        panic!("the read should wait, but ended: {attempt:#x?}");
+    }
+
+    /// Asserts that the read that was parked still is.
+    pub fn assert_parked(&self) {
+        if let Progress::Done(result) = self.rig().settle(self.caller.thread) {
+            self.should_wait(result);
         }
     }
 

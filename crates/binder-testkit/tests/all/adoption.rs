@@ -67,7 +67,7 @@ fn a_call_of_its_server_back_is_served_by_the_thread_that_waits() {
         server.write(commands().call(back, Message::new(9)));
         expect!(client.woken() => [TransactionComplete, Transaction(nested)]);
         assert_eq!(nested.code, 9);
-        assert!(idle.is_parked());
+        idle.assert_parked();
     });
 }
 

@@ -65,7 +65,7 @@ fn a_reader_without_room_sleeps_on_until_there_is_something_else() {
     p.write(commands().call(0, with_file()));
     expect!(p.read() => [TransactionComplete, FailedReply]);
     p.write(commands().oneway(0, with_file()).oneway(0, with_file()));
-    assert!(m.is_parked());
+    m.assert_parked();
     p.write(commands().oneway(0, Message::new(7)));
     assert_eq!(m.woken_by_call().code, 7);
     stage.tear_down();
@@ -232,7 +232,7 @@ fn work_of_the_process_does_not_wait_for_descriptor_work() {
     looper.park();
     core(&stage).hold_fd_work();
     p.write(commands().oneway(0, with_file()));
-    assert!(looper.is_parked());
+    looper.assert_parked();
     let q = stage.party();
     q.write(commands().call(0, Message::new(9)));
     assert_eq!(m.read_call().code, 9);

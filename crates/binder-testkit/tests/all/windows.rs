@@ -69,7 +69,7 @@ fn a_sender_that_is_killed_before_its_call_was_taken_has_sent_nothing() {
     p.start(p.reading(p.writing(&commands().call(0, Message::new(1)))));
     p.kill();
     core(&stage).let_windows_pass();
-    assert!(m.is_parked());
+    m.assert_parked();
     assert_eq!(core(&stage).census().transactions, 0);
     stage.tear_down();
 }
@@ -103,7 +103,7 @@ fn oneways_of_an_object_keep_their_order_through_windows() {
     p.start(p.writing(&commands().oneway(0, Message::new(1)).oneway(0, Message::new(2))));
     assert!(core(&stage).pass_window(), "both are sent");
     reads(&helper);
-    assert!(helper.is_parked());
+    helper.assert_parked();
     core(&stage).let_windows_pass();
     assert!(helper.is_parked(), "the second waits for the first");
     let first = m.woken_by_call();

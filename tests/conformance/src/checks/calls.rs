@@ -58,7 +58,7 @@ fn c082_the_completion_of_a_call_wakes_nobody(stage: &Stage) {
     let _m = stage.manager();
     let p = stage.party();
     p.park_with(commands().call(0, Message::new(1)));
-    assert!(p.is_parked());
+    p.assert_parked();
 }
 
 fn c083_code_and_flags_arrive_unchanged(stage: &Stage) {
@@ -199,7 +199,7 @@ fn c098_a_nested_call_reaches_the_waiting_thread(stage: &Stage) {
     let call = m.read_call();
     m.write(commands().call(handle, Message::new(2)));
     expect!(p.woken() => [TransactionComplete, Transaction(nested)]);
-    assert!(idle.is_parked());
+    idle.assert_parked();
     p.answer(&nested, Message::new(0));
     m.read_reply();
     m.answer(&call, Message::new(0));
@@ -220,7 +220,7 @@ fn c099_a_nested_call_over_three_processes_reaches_the_waiting_thread(stage: &St
     let second = t.read_call();
     t.write(commands().call(p_at_t, Message::new(3)));
     expect!(p.woken() => [TransactionComplete, Transaction(third)]);
-    assert!(idle.is_parked());
+    idle.assert_parked();
     assert_eq!((third.code, third.sender_pid), (3, t.pid()));
     p.answer(&third, Message::new(0));
     t.read_reply();
@@ -237,7 +237,7 @@ fn c100_a_stranger_does_not_reach_the_waiting_thread(stage: &Stage) {
     let handle = introduce(&m, &p, OBJECT, &q);
     p.park_with(commands().call(0, Message::new(1)));
     q.write(commands().call(handle, Message::new(2)));
-    assert!(p.is_parked());
+    p.assert_parked();
     let other = p.thread();
     let call = other.read_call();
     assert_eq!(call.code, 2);
@@ -245,7 +245,7 @@ fn c100_a_stranger_does_not_reach_the_waiting_thread(stage: &Stage) {
     q.thread().write(commands().call(handle, Message::new(3)));
     let third = p.thread();
     assert_eq!(third.read_call().code, 3);
-    assert!(p.is_parked());
+    p.assert_parked();
 }
 
 fn c101_fifty_nested_calls_unwind_in_order(stage: &Stage) {
@@ -289,7 +289,7 @@ fn c102_a_waiting_thread_takes_no_other_work(stage: &Stage) {
         q.write(commands().oneway(handle, Message::new(code)));
     }
     p.park_with(commands().call(0, Message::new(1)));
-    assert!(p.is_parked());
+    p.assert_parked();
     let call = m.read_call();
     m.answer(&call, Message::new(0));
     expect!(p.woken() => [TransactionComplete, Reply(_)]);
@@ -305,8 +305,8 @@ fn c103_the_most_recently_parked_looper_gets_the_call(stage: &Stage) {
     let p = stage.party();
     p.write(commands().call(0, Message::new(1)));
     expect!(loopers[2].woken() => [Transaction(_)]);
-    assert!(loopers[0].is_parked());
-    assert!(loopers[1].is_parked());
+    loopers[0].assert_parked();
+    loopers[1].assert_parked();
 }
 
 fn c104_work_of_the_thread_comes_before_work_of_the_process(stage: &Stage) {

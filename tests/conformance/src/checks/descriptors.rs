@@ -218,7 +218,7 @@ fn c132_room_for_one_of_two_is_room_for_none(stage: &Stage) {
         m.park();
         p.write(commands().call(0, pair(2)));
         expect!(p.read() => [TransactionComplete, FailedReply]);
-        assert!(m.is_parked());
+        m.assert_parked();
         assert_eq!(descriptors.open_descriptors(m.host()), before, "round {round}");
         expect!(p.exchange(commands().oneway(0, Message::new(7))) => [TransactionComplete]);
         let oneway = m.woken_by_call();

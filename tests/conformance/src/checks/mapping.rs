@@ -36,7 +36,7 @@ fn c009_two_opens_of_one_process_are_two_processes(stage: &Stage) {
     assert_ne!(first, second);
     q.park_with(commands().enter_looper());
     m.write(commands().oneway(first, Message::new(1)));
-    assert!(q.is_parked());
+    q.assert_parked();
     assert_eq!(p.read_call().cookie, 1);
 }
 
