@@ -289,7 +289,7 @@ fn let_go(
             Answered::Itself
         }
         WaitsIn::Trapped(waiting) => {
-            waiting.answer(seccomp::TrapAnswer::Refuse(Errno::EINTR.number()));
+            waiting.answer(seccomp::TrapAnswer::Refuse(injection::DIVERTED));
             Answered::Diverted
         }
     }

@@ -30,12 +30,19 @@ pub const REPEAT: i32 = -514;
 /// As [`REPEAT`], but after a signal was handled the call is made all the same (ERESTARTNOINTR).
 pub const REPEAT_ALWAYS: i32 = -513;
 
+/// The error number with which the call of a thread that was [diverted](divert) is to fail for the thread to be
+/// [stopped](StoppedThread::stop): the answer that is [`Answered::Diverted`].
+///
+/// On aarch64 the number of the call in the thread's registers is still that of its ioctl. So the kernel itself has that
+/// made again, with its first argument, which it alone knows once a call is answered.
+pub const DIVERTED: i32 = if cfg!(target_arch = "aarch64") { -REPEAT } else { libc::EINTR };
+
 /// What was answered to the call that a thread waited in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answered {
     /// It is the call that the thread's program made.
     Itself,
-    /// It is a [diversion](divert) from an ioctl, with any answer: the ioctl is taken to have been
+    /// It is a [diversion](divert) from an ioctl, which has failed with [`DIVERTED`]: the ioctl is taken to have been
     /// answered by [`REPEAT`].
     Diverted,
 }

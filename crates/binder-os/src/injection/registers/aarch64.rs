@@ -141,7 +141,8 @@ impl Aarch64Registers {
         new
     }
 
-    /// The registers of a thread that is to make call `number` in the place of what it did last.
+    /// The registers of a thread that is to make call `number` in the place of what it did last: the kernel has seen to
+    /// all but the number.
     pub(in crate::injection) fn repeating(&self, number: libc::c_long) -> Self {
         let mut new = *self;
         new.set(NUMBER, number.cast_unsigned());
