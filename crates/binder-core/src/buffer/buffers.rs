@@ -122,3 +122,75 @@ impl Buffers {
         self.buffers.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::buffer::Layout;
+
+    fn buffer(start: u32) -> Buffer {
+        let layout = Layout {
+            start,
+            data_len: 8,
+            offsets_start: start + 8,
+            offsets_len: 0,
+            extra_start: start + 8,
+            extra_len: 0,
+            slot_len: 8,
+        };
+        Buffer {
+            debug_id: start,
+            layout,
+            target: None,
+            transaction: None,
+            is_oneway: false,
+            clears_on_free: false,
+            label_start: None,
+            is_delivered: false,
+            sender_pid: 1,
+            held: Vec::new(),
+            files: Vec::new(),
+            array_descriptors: Vec::new(),
+        }
+    }
+
+    /// Where they begin, one after the other.
+    fn starts(buffers: &Buffers) -> Vec<u32> {
+        let next = |last: &u32| buffers.after(Some(*last)).map(|it| it.layout.start);
+        let first = buffers.after(None).map(|it| it.layout.start);
+        core::iter::successors(first, next).collect()
+    }
+
+    #[test]
+    fn few_and_many_are_found_alike_however_they_come_and_go() {
+        let mut buffers = Buffers::default();
+        let mut expected = Vec::new();
+        let few = u32::try_from(FEW).unwrap();
+        // Up to twice as many as are few, down to one, and up again.
+        for (count, back) in [(2 * few, 2 * few - 1), (few - 1, 0), (2, 3), (few + 1, few)] {
+            for number in 0..count {
+                // Neither in the order in which they lie nor in the opposite one.
+                let start = 8 * (number * 5 % 97 + 100 * back);
+                buffers.insert(buffer(start));
+                expected.push(start);
+            }
+            for _ in 0..back {
+                let Some(start) = expected.pop() else { break };
+                assert_eq!(buffers.remove(start, |it| it.debug_id), Some(start));
+                assert!(buffers.get(start).is_none() && buffers.remove(start, |_| ()).is_none());
+            }
+            let mut sorted = expected.clone();
+            sorted.sort_unstable();
+            assert_eq!(starts(&buffers), sorted);
+            assert_eq!((buffers.len(), buffers.iter().count()), (sorted.len(), sorted.len()));
+            assert!(
+                sorted.iter().all(|it| buffers.get_mut(*it).is_some_and(|b| b.debug_id == *it))
+            );
+        }
+        while buffers.forget_one() {}
+        assert!(starts(&buffers).is_empty() && buffers.by_start.is_none());
+        assert!(buffers.buffers.capacity() <= KEPT);
+    }
+}
