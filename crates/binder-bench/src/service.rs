@@ -29,6 +29,8 @@ pub(crate) const DEFER: u32 = 3;
 pub(crate) const LEND: u32 = 4;
 /// The same as [`KEEP`], and is told when the owner of the object is frozen or thawed.
 pub(crate) const WATCH: u32 = 5;
+/// Answers with the object that was kept last.
+pub(crate) const LEND_LAST: u32 = 6;
 /// The handle that stands for an object that did not arrive as one.
 pub(crate) const NO_HANDLE: u32 = 0;
 
@@ -123,6 +125,7 @@ pub(crate) fn become_context_manager(server: &BinderClient) -> Result<(), BenchE
 fn serve(session: &mut DriverSession) -> Result<Infallible, BenchError> {
     session.enter_looper();
     let mut data = Vec::new();
+    let mut last_kept = NO_HANDLE;
     loop {
         let call = session.next_call(&mut data)?;
         if call.code == DEFER {
@@ -130,8 +133,9 @@ fn serve(session: &mut DriverSession) -> Result<Infallible, BenchError> {
             let asked = session.client().defer_completions(is_wanted);
             asked.map_err(failed("asking for deferred completions"))?;
         }
-        if call.code == LEND {
-            let handle = u32::read_from_bytes(&data).unwrap_or(NO_HANDLE);
+        if [LEND, LEND_LAST].contains(&call.code) {
+            let named = u32::read_from_bytes(&data).unwrap_or(NO_HANDLE);
+            let handle = if call.code == LEND { named } else { last_kept };
             let object = FlatBinderObject::from_handle(BINDER_TYPE_HANDLE, 0, handle);
             session.reply_object(&call, &object)?;
             continue;
@@ -146,6 +150,7 @@ fn serve(session: &mut DriverSession) -> Result<Infallible, BenchError> {
         }
         let handle = handle_of(&data);
         if handle != NO_HANDLE {
+            last_kept = handle;
             session.push(BC_INCREFS, &handle);
             session.push(BC_ACQUIRE, &handle);
             if call.code == WATCH {

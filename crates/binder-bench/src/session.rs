@@ -81,6 +81,11 @@ impl DriverSession {
         Self::of(device, BinderClient::open_without_ring(device))
     }
 
+    /// A conversation by ioctls to which nothing can be sent.
+    pub(crate) fn open_without_buffer(device: &Path) -> Result<Self, BenchError> {
+        Self::of(device, BinderClient::open_without_buffer(device))
+    }
+
     fn of(device: &Path, opened: io::Result<BinderClient>) -> Result<Self, BenchError> {
         let client = opened.map_err(failed(format!("opening {}", device.display())))?;
         Ok(Self { client, commands: Vec::new(), returns: [0; RETURNS_BYTES], unread: 0..0 })
@@ -133,6 +138,18 @@ impl DriverSession {
         received: &BinderTransactionData,
     ) -> Result<Vec<OwnedFd>, BenchError> {
         self.client.files_of(received).map_err(failed("taking the files that were received"))
+    }
+
+    /// Calls handle 0 with an object, and awaits no answer but that there is none: without a receive buffer none can come.
+    pub(crate) fn call_in_vain(&mut self, code: u32, object: &[u8]) -> Result<(), BenchError> {
+        self.transact(BC_TRANSACTION, code, object, &[0])?;
+        loop {
+            match self.next_event()? {
+                ReceivedReturn::Complete => {}
+                ReceivedReturn::Refused(_) => return Ok(()),
+                other => return Err(BenchError::Unexpected(name_of(other.code()))),
+            }
+        }
     }
 
     /// Waits for the next call; its bytes replace the contents of `data`.
@@ -197,7 +214,8 @@ impl DriverSession {
     ) -> Result<bool, BenchError> {
         self.push(BC_TRANSACTION, &oneway(handle, data, offsets));
         self.exchange(&[data, offsets.as_bytes()])?;
-        let end = self.read_until(&[BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY])?;
+        let ends = [BR_TRANSACTION_COMPLETE, BR_FAILED_REPLY, BR_DEAD_REPLY];
+        let end = self.read_until(&ends)?;
         Ok(end == BR_TRANSACTION_COMPLETE)
     }
 

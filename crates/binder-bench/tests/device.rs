@@ -221,6 +221,7 @@ fn flood_has_a_line_for_each_flood(device: &str) {
         "opens",
         "descriptors",
         "reads",
+        "mappings",
         "churn",
         "threads",
         "logs",

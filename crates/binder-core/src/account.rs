@@ -15,7 +15,7 @@ use core::ops::{Index, IndexMut};
 
 use crate::context::{Caller, Context};
 use crate::error::Errno;
-use crate::process::ProcessKey;
+use crate::process::{Process, ProcessKey};
 use crate::thread::ThreadKey;
 use crate::transaction::{Transaction, TransactionKind};
 
@@ -228,8 +228,9 @@ impl Context {
     /// `ENOMEM` when the process has as many threads as it may. Threads that have ended without a
     /// word are among them, until [`exit_thread`](Self::exit_thread) is called in their place.
     pub fn admit(&mut self, caller: &Caller) -> Result<(), Errno> {
-        let threads = &self.processes[caller.process].threads;
-        if !threads.contains_key(&caller.tid) {
+        let Process { threads, latest_caller, .. } = &self.processes[caller.process];
+        let has_called_last = latest_caller.is_some_and(|(tid, _)| tid == caller.tid);
+        if !has_called_last && !threads.contains_key(&caller.tid) {
             self.check_quota(caller.process, Resource::Threads, threads.len())?;
         }
         self.enter(caller);

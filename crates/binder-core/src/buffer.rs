@@ -293,7 +293,7 @@ impl Mapping {
 
     /// Forgets a buffer of a process that ends. Says whether there was one.
     pub(crate) fn forget_one(&mut self) -> bool {
-        self.buffers.forget_first()
+        self.buffers.forget_one()
     }
 
     pub(crate) fn get_mut(&mut self, start: u32) -> Option<&mut Buffer> {
@@ -408,9 +408,12 @@ impl Context {
         if let Some(transaction) = buffer.transaction {
             self.transactions[transaction].buffer = None;
         }
+        let is_oneway = buffer.is_oneway;
         let descriptors = core::mem::take(&mut buffer.array_descriptors);
         self.close_on_return(thread, descriptors);
-        self.end_turn(process, start);
+        if is_oneway {
+            self.end_turn(process, start);
+        }
         if let Some(ending) = self.take_buffer(process, start) {
             self.free_slice(thread, ending, memory);
         }

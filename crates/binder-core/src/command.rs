@@ -5,15 +5,13 @@ use binder_uapi::{
     BC_DEAD_BINDER_DONE, BC_DECREFS, BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER,
     BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS, BC_INCREFS_DONE, BC_REGISTER_LOOPER, BC_RELEASE,
     BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION, BC_REQUEST_FREEZE_NOTIFICATION,
-    BC_TRANSACTION, BC_TRANSACTION_SG, BinderHandleCookie, BinderPtrCookie, BinderTransactionData,
-    BinderTransactionDataSg, BinderWriteRead,
+    BC_TRANSACTION, BC_TRANSACTION_SG, BinderHandleCookie, BinderPtrCookie, BinderWriteRead,
 };
-use zerocopy::FromZeros;
 
 use crate::context::{Caller, Context};
 use crate::env::ReceiveBuffers;
 use crate::error::Errno;
-use crate::fetch::{Commands, Payload};
+use crate::fetch::Commands;
 use crate::looper::Looper;
 use crate::node::Strength;
 use crate::process::ProcessKey;
@@ -47,13 +45,29 @@ impl Context {
         while request.write_consumed < request.write_size
             && self.threads[thread].return_error.is_none()
         {
-            if commands.are_used_up() || !self.is_in_place(caller, commands, memory) {
+            if commands.are_used_up() {
                 return Ok(WriteProgress::Partly);
             }
-            if let Some(receiver) = self.unlocated_receiver(caller, commands) {
-                return Ok(WriteProgress::Unlocated(receiver));
+            match commands.next_send() {
+                None => self.run_command(caller, thread, commands, memory)?,
+                Some(send) => {
+                    if !self.is_in_place(caller, &send, commands, memory) {
+                        return Ok(WriteProgress::Partly);
+                    }
+                    let target = self.target_of(caller.process, &send);
+                    if let Some(receiver) = self.unlocated_receiver(thread, target.as_ref()) {
+                        return Ok(WriteProgress::Unlocated(receiver));
+                    }
+                    let payload = commands.take_send(&send)?;
+                    self.processes[caller.process].counters.count_command(send.code);
+                    match target {
+                        Some(target) => {
+                            self.transact(caller, thread, &send, target, payload, memory);
+                        }
+                        None => self.reply(caller, thread, &send.data, payload, memory),
+                    }
+                }
             }
-            self.run_command(caller, thread, commands, memory)?;
             if self.threads[thread].unfinished.is_some() {
                 return Ok(WriteProgress::Unfinished);
             }
@@ -62,6 +76,7 @@ impl Context {
         Ok(WriteProgress::Run)
     }
 
+    /// Runs the next command, which is no send.
     fn run_command(
         &mut self,
         caller: &Caller,
@@ -73,16 +88,9 @@ impl Context {
         let code: u32 = commands.take()?;
         self.processes[process].counters.count_command(code);
         match code {
-            BC_TRANSACTION | BC_REPLY => {
-                let mut data = BinderTransactionDataSg::new_zeroed();
-                data.transaction_data = commands.take::<BinderTransactionData>()?;
-                let payload = commands.next_payload()?;
-                self.run_transaction(caller, thread, code == BC_REPLY, &data, payload, memory);
-            }
-            BC_TRANSACTION_SG | BC_REPLY_SG => {
-                let data: BinderTransactionDataSg = commands.take()?;
-                let payload = commands.next_payload()?;
-                self.run_transaction(caller, thread, code == BC_REPLY_SG, &data, payload, memory);
+            // A send that could not be read as a whole.
+            BC_TRANSACTION | BC_REPLY | BC_TRANSACTION_SG | BC_REPLY_SG => {
+                return Err(Errno::EFAULT);
             }
             BC_FREE_BUFFER => {
                 let address: u64 = commands.take()?;
@@ -127,21 +135,5 @@ impl Context {
             _ => return Err(Errno::EINVAL),
         }
         Ok(())
-    }
-
-    fn run_transaction(
-        &mut self,
-        caller: &Caller,
-        thread: ThreadKey,
-        is_reply: bool,
-        data: &BinderTransactionDataSg,
-        payload: &mut Payload,
-        memory: &mut dyn ReceiveBuffers,
-    ) {
-        if is_reply {
-            self.reply(caller, thread, data, payload, memory);
-        } else {
-            self.transact(caller, thread, data, payload, memory);
-        }
     }
 }

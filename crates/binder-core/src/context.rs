@@ -302,9 +302,13 @@ impl Context {
     /// The start of every call: finds or makes the calling thread.
     pub(crate) fn enter(&mut self, caller: &Caller) -> ThreadKey {
         self.slice.begin();
+        let state = &mut self.processes[caller.process];
         // It may have mapped its receive buffer since it was looked for.
-        self.processes[caller.process].is_known_unmapped = false;
-        self.thread_of(caller.process, caller.tid)
+        state.is_known_unmapped = false;
+        match state.latest_caller {
+            Some((tid, thread)) if tid == caller.tid => thread,
+            _ => self.thread_of(caller.process, caller.tid),
+        }
     }
 
     /// The end of every ioctl: a request to return has been met.

@@ -16,7 +16,7 @@ use crate::buffer::{BufferReservation, Mapping, Sizes};
 use crate::context::{Caller, Context};
 use crate::env::ReceiveBuffers;
 use crate::error::Errno;
-use crate::fetch::Commands;
+use crate::fetch::{Commands, NextSend};
 use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::transaction::{TransactionKind, handle_of};
@@ -115,16 +115,16 @@ impl Context {
         }
     }
 
-    /// Whether the next command, if it is a send whose data is in an early reservation, finds it
-    /// where it goes. If not, the reservation is given up, and the command must be fetched again.
+    /// Whether the next command, a send, finds its data where it goes if that is in an early reservation. If not, the reservation is given up, and the command must be fetched again.
     pub(crate) fn is_in_place(
         &mut self,
         caller: &Caller,
+        send: &NextSend,
         commands: &mut Commands,
         memory: &mut dyn ReceiveBuffers,
     ) -> bool {
-        let Some((key, kind, data)) = commands.next_reserved() else { return true };
-        let destination = self.destination_of(caller.process, caller.tid, kind, &data);
+        let Some(key) = commands.next_reservation() else { return true };
+        let destination = self.destination_of(caller.process, caller.tid, send.kind, &send.data);
         let is_same = self
             .early_reservations
             .get(&key)
@@ -168,7 +168,7 @@ impl Context {
     }
 
     /// The process that receives a send, and by which node; none for a reply.
-    pub(crate) fn receiver_of(
+    fn receiver_of(
         &self,
         process: ProcessKey,
         tid: u32,
@@ -182,9 +182,7 @@ impl Context {
             }
             TransactionKind::Reply => {
                 let thread = *self.processes.get(process)?.threads.get(&tid)?;
-                let call = &self.transactions[self.threads[thread].stack?];
-                let caller = call.from.filter(|_| call.to_thread == Some(thread))?;
-                Some((self.threads[caller].process, None))
+                Some((self.caller_served_by(thread)?, None))
             }
         }
     }

@@ -31,7 +31,9 @@ impl Context {
     pub(crate) fn remove_thread(&mut self, thread: ThreadKey, memory: &mut dyn ReceiveBuffers) {
         self.wind_up_thread(thread, memory);
         let Thread { process, tid, .. } = self.threads[thread];
-        self.processes[process].threads.remove(&tid);
+        let state = &mut self.processes[process];
+        state.threads.remove(&tid);
+        state.latest_caller = None;
         if !self.end_thread(thread, memory) {
             self.processes[process].ending_threads.push(thread);
             self.with_ending_threads.push_back(process);

@@ -66,6 +66,15 @@ pub(crate) struct Payload {
     pub(crate) fault: Option<Part>,
 }
 
+/// A send that is the next command.
+pub(crate) struct NextSend {
+    pub(crate) code: u32,
+    pub(crate) kind: TransactionKind,
+    pub(crate) data: BinderTransactionDataSg,
+    /// Where the command ends.
+    end: usize,
+}
+
 /// A part of a payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
@@ -209,19 +218,29 @@ impl Commands {
         Some((kind, data))
     }
 
-    /// The next command, if it is a send whose data is in an early reservation.
-    pub(crate) fn next_reserved(
-        &self,
-    ) -> Option<(EarlyReservationKey, TransactionKind, BinderTransactionDataSg)> {
-        let key = self.payloads[..self.sends].get(self.next_payload)?.reservation?;
-        let (kind, data) = self.next_send()?;
-        Some((key, kind, data))
+    /// The reservation that has the data of the next send, if one has.
+    pub(crate) fn next_reservation(&self) -> Option<EarlyReservationKey> {
+        self.payloads[..self.sends].get(self.next_payload)?.reservation
     }
 
-    /// The next command, if it is a send.
-    pub(crate) fn next_send(&self) -> Option<(TransactionKind, BinderTransactionDataSg)> {
-        let (code, _) = self.command_at(self.at)?;
-        self.send_at(code, self.at + CODE_BYTES)
+    /// The next command, if it is a send that was fetched as a whole.
+    pub(crate) fn next_send(&self) -> Option<NextSend> {
+        let (code, end) = self.command_at(self.at).filter(|(_, end)| *end <= self.len)?;
+        let (kind, data) = self.send_at(code, self.at + CODE_BYTES)?;
+        Some(NextSend { code, kind, data, end })
+    }
+
+    /// Goes on behind the next send, and hands out what that carries.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` where nothing was fetched, which does not happen.
+    pub(crate) fn take_send(&mut self, send: &NextSend) -> Result<&mut Payload, Errno> {
+        self.at = send.end;
+        let payload = self.payloads[..self.sends].get_mut(self.next_payload);
+        self.next_payload += 1;
+        debug_assert!(payload.is_some(), "a send is fetched with what it carries");
+        payload.ok_or(Errno::EFAULT)
     }
 
     /// Takes a reservation that no send has taken up: it is to be [given up](crate::Context::give_up_reservation).
@@ -249,18 +268,6 @@ impl Commands {
         let (value, _) = T::read_from_prefix(bytes).map_err(|_| Errno::EFAULT)?;
         self.at += size_of::<T>();
         Ok(value)
-    }
-
-    /// What the next send carries.
-    ///
-    /// # Errors
-    ///
-    /// `EFAULT` where none was fetched, which does not happen.
-    pub(crate) fn next_payload(&mut self) -> Result<&mut Payload, Errno> {
-        let payload = self.payloads[..self.sends].get_mut(self.next_payload);
-        self.next_payload += 1;
-        debug_assert!(payload.is_some(), "a send is fetched with what it carries");
-        payload.ok_or(Errno::EFAULT)
     }
 
     /// Gives up memory of which it has more than most commands need.
@@ -383,6 +390,11 @@ mod tests {
         }
     }
 
+    fn take_next(commands: &mut Commands) -> Result<&mut Payload, Errno> {
+        let send = commands.next_send().expect("it was fetched as a whole");
+        commands.take_send(&send)
+    }
+
     /// What one-ways of these lengths fetch, in the place of `commands`.
     fn fetch_oneways(commands: &mut Commands, lens: &[u64], data: Vec<u8>) {
         let mut bytes = Vec::new();
@@ -401,16 +413,16 @@ mod tests {
     fn the_place_of_others_shows_nothing_of_theirs() {
         let mut commands = Commands::none(&BinderWriteRead::default());
         fetch_oneways(&mut commands, &[5000, 7], vec![1; 5000]);
-        assert_eq!(commands.next_payload().map(|it| it.bytes.clone()), Ok(vec![1; 5000]));
+        assert_eq!(take_next(&mut commands).map(|it| it.bytes.clone()), Ok(vec![1; 5000]));
         let place = commands.payloads[0].bytes.as_ptr();
         fetch_oneways(&mut commands, &[3000], vec![2; 3000]);
         assert_eq!(commands.payloads[0].bytes.as_ptr(), place, "no other memory is needed");
-        let payload = commands.next_payload().expect("it was fetched");
+        let payload = take_next(&mut commands).expect("it was fetched");
         assert_eq!((&payload.bytes, payload.fault), (&vec![2; 3000], None));
         assert_eq!(commands.sends, 1, "the second is of before");
         fetch_oneways(&mut commands, &[3000, 0], vec![3; 10]);
-        assert_eq!(commands.next_payload().map(|it| it.fault), Ok(Some(Part::Data)));
-        assert_eq!(commands.next_payload().map(|it| (it.bytes.len(), it.fault)), Ok((0, None)));
+        assert_eq!(take_next(&mut commands).map(|it| it.fault), Ok(Some(Part::Data)));
+        assert_eq!(take_next(&mut commands).map(|it| (it.bytes.len(), it.fault)), Ok((0, None)));
     }
 
     #[test]

@@ -6,13 +6,12 @@ use alloc::vec::Vec;
 
 use crate::account::Amounts;
 use crate::buffer::Mapping;
-use crate::context::{Caller, Context};
+use crate::context::Context;
 use crate::counters::Counters;
 use crate::death::DeathKey;
 use crate::descriptors::FilesInTransit;
 use crate::env::{MappingArea, ReceiveBuffers};
-use crate::error::{Errno, Verdict};
-use crate::fetch::Commands;
+use crate::error::{Errno, Refusal, Verdict};
 use crate::freeze::Freezer;
 use crate::freeze_links::FreezeLinks;
 use crate::handle::ReferenceTable;
@@ -23,6 +22,7 @@ use crate::release::ReleaseRemains;
 use crate::table::Key;
 use crate::thread::ThreadKey;
 use crate::trace_log::Traced;
+use crate::transaction::SendTarget;
 use crate::user::UserKey;
 use crate::work::WorkQueue;
 
@@ -39,6 +39,8 @@ pub struct Process {
     /// The user that opened it.
     pub(crate) user: UserKey,
     pub(crate) threads: BTreeMap<u32, ThreadKey>,
+    /// The one of them that has called last, with its tid.
+    pub(crate) latest_caller: Option<(u32, ThreadKey)>,
     /// Those that are gone and have left queues which are still to be dealt with.
     pub(crate) ending_threads: Vec<ThreadKey>,
     /// Own nodes by their owner's pointer, in the order in which they are listed.
@@ -82,6 +84,7 @@ impl Process {
             opener,
             user,
             threads: BTreeMap::new(),
+            latest_caller: None,
             ending_threads: Vec::new(),
             nodes: BTreeMap::new(),
             handles: ReferenceTable::new(),
@@ -152,15 +155,17 @@ impl Context {
         state.mapping.as_mut().filter(|mapping| mapping.is_mapped).ok_or(Errno::ESRCH)
     }
 
-    /// The receiver of the next command, if that is a send and it is not known where its receive buffer is
-    /// mapped: it must be looked for before the command can be run.
+    /// The receiver of the next command, which is a call or one-way to `target` or else a reply, if it is not known where its
+    /// receive buffer is mapped: it must be looked for before the command can be run.
     pub(crate) fn unlocated_receiver(
         &self,
-        caller: &Caller,
-        commands: &Commands,
+        thread: ThreadKey,
+        target: Option<&Result<SendTarget, Refusal>>,
     ) -> Option<ProcessKey> {
-        let (kind, data) = commands.next_send()?;
-        let (receiver, _) = self.receiver_of(caller.process, caller.tid, kind, &data)?;
+        let receiver = match target {
+            Some(target) => target.as_ref().ok()?.owner,
+            None => self.caller_served_by(thread)?,
+        };
         let state = &self.processes[receiver];
         let is_unlocated = state.mapping.is_none() && !state.is_known_unmapped && state.is_open();
         is_unlocated.then_some(receiver)

@@ -8,6 +8,7 @@ use crate::context::{Caller, Context};
 use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Refusal, Verdict};
 use crate::fetch::Payload;
+use crate::process::ProcessKey;
 use crate::thread::{ThreadKey, no_error};
 use crate::transaction::{Draft, Transaction, TransactionKey, TransactionKind};
 use crate::unfinished::{Built, UnfinishedSend};
@@ -122,6 +123,13 @@ impl Context {
         );
         self.threads[thread].stack = to_parent;
         Ok(call)
+    }
+
+    /// The process of the thread that waits for the next reply of this one.
+    pub(crate) fn caller_served_by(&self, thread: ThreadKey) -> Option<ProcessKey> {
+        let call = &self.transactions[self.threads[thread].stack?];
+        let caller = call.from.filter(|_| call.to_thread == Some(thread))?;
+        Some(self.threads[caller].process)
     }
 
     fn try_reply(

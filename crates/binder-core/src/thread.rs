@@ -91,6 +91,11 @@ impl Thread {
         }
     }
 
+    /// Whether a call of the thread sleeps, waits for the front end, or is unfinished.
+    pub(crate) fn is_in_call(&self) -> bool {
+        self.parked != Parked::No || self.suspended_call.is_some() || self.unfinished.is_some()
+    }
+
     /// Whether the thread is free to serve the process: nothing of its own is under way.
     pub(crate) fn may_take_process_work(&self) -> bool {
         let has_own_work =
@@ -107,11 +112,14 @@ pub(crate) fn no_error(id: u32) -> BinderExtendedError {
 impl Context {
     /// Finds the caller's thread, or makes it: the first call of a thread is all it takes.
     pub(crate) fn thread_of(&mut self, process: ProcessKey, tid: u32) -> ThreadKey {
-        if let Some(thread) = self.processes[process].threads.get(&tid) {
+        let state = &mut self.processes[process];
+        if let Some(thread) = state.threads.get(&tid) {
+            state.latest_caller = Some((tid, *thread));
             return *thread;
         }
         let thread = self.threads.insert(Thread::new(process, tid));
-        self.processes[process].threads.insert(tid, thread);
+        state.threads.insert(tid, thread);
+        state.latest_caller = Some((tid, thread));
         self.holdings_of(process)[Resource::Threads] += 1;
         thread
     }

@@ -11,7 +11,7 @@ use crate::buffer::{Buffer, BufferReservation, Sizes};
 use crate::context::{Caller, Context};
 use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Refusal};
-use crate::fetch::Payload;
+use crate::fetch::{NextSend, Payload};
 use crate::image::Cargo;
 use crate::journal::Trace;
 use crate::node::{NodeKey, Strength};
@@ -109,15 +109,17 @@ impl Context {
         &mut self,
         caller: &Caller,
         thread: ThreadKey,
-        data: &BinderTransactionDataSg,
+        send: &NextSend,
+        target: Result<SendTarget, Refusal>,
         payload: &mut Payload,
         memory: &mut dyn ReceiveBuffers,
     ) {
         let id = self.ids.next();
         self.threads[thread].extended_error = no_error(id);
-        let kind = TransactionKind::of_send(data);
-        self.log_send(id, kind, thread, data);
-        match self.try_transact(caller, thread, kind, data, payload, memory) {
+        self.log_send(id, send.kind, thread, &send.data);
+        let sent = target
+            .and_then(|target| self.try_transact(caller, thread, send, target, payload, memory));
+        match sent {
             Ok(None) => self.conclude_send(thread, Ok(())),
             Ok(Some(send)) => self.suspend_send(thread, send),
             Err(refusal) => self.conclude_send(thread, Err(refusal)),
@@ -144,12 +146,12 @@ impl Context {
         &mut self,
         caller: &Caller,
         thread: ThreadKey,
-        kind: TransactionKind,
-        data: &BinderTransactionDataSg,
+        send: &NextSend,
+        mut target: SendTarget,
         payload: &mut Payload,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<Option<UnfinishedSend>, Refusal> {
-        let mut target = self.resolve_target(caller.process, handle_of(data))?;
+        let NextSend { kind, ref data, .. } = *send;
         self.log_target(target.owner, None, Some(target.node));
         self.check_completion_quota(thread)?;
         self.check_sender(thread, kind, &mut target)?;
@@ -249,6 +251,20 @@ impl Context {
             self.queue_transaction(target, transaction);
         }
         Ok(())
+    }
+
+    /// Finds where a call or one-way goes; `None` for a reply.
+    pub(crate) fn target_of(
+        &self,
+        sender: ProcessKey,
+        send: &NextSend,
+    ) -> Option<Result<SendTarget, Refusal>> {
+        match send.kind {
+            TransactionKind::Call | TransactionKind::Oneway => {
+                Some(self.resolve_target(sender, handle_of(&send.data)))
+            }
+            TransactionKind::Reply => None,
+        }
     }
 
     /// Finds the node that a handle of the sender means.

@@ -43,7 +43,10 @@ impl Context {
             Parked::ForOwnWork => true,
             Parked::ForAnyWork => {
                 let waiting = &mut self.processes[state.process].waiting;
-                if let Some(at) = waiting.iter().rposition(|other| *other == thread) {
+                // Mostly the one that was parked last.
+                if waiting.pop_if(|last| *last == thread).is_none()
+                    && let Some(at) = waiting.iter().rposition(|other| *other == thread)
+                {
                     waiting.remove(at);
                 }
                 true

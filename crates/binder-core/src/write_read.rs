@@ -64,11 +64,17 @@ impl Context {
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         let thread = self.enter(caller);
-        // A thread that makes a call does not sleep in another.
+        if self.threads[thread].is_in_call() {
+            self.leave_call(thread, memory);
+        }
+        self.run_call(caller, thread, request, commands, memory)
+    }
+
+    /// Ends the call before, of a thread that makes another: it does not sleep in that any more.
+    fn leave_call(&mut self, thread: ThreadKey, memory: &mut dyn ReceiveBuffers) {
         self.unpark(thread);
         self.leave_suspended_call(thread, memory);
         self.abandon_unfinished(thread, memory);
-        self.run_call(caller, thread, request, commands, memory)
     }
 
     /// Runs the commands of a call, from the next on, and its read phase.

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use binder_core::ProcessKey;
+use binder_uapi::BINDER_WRITE_READ;
 
 use crate::access::{AccessRequest, MemoryAccess};
 use crate::calls::Call;
@@ -66,9 +67,19 @@ impl Event {
         }
     }
 
-    /// Whether nothing comes of it that would need a date: a call goes on that was dated.
+    /// Whether nothing comes of it that would need a date: a call goes on that was dated, or begins without commands that could
+    /// be run already.
     pub fn is_dated_before(&self) -> bool {
-        matches!(self, Self::Accessed(access) if matches!(access.access, MemoryAccess::CopyOut(_)))
+        match self {
+            Self::Accessed(access) => matches!(access.access, MemoryAccess::CopyOut(_)),
+            Self::Ioctl { call, command, .. } => {
+                *command == BINDER_WRITE_READ && call.fetched.is_none()
+            }
+            Self::Poll { .. }
+            | Self::Flush { .. }
+            | Self::Cancelled { .. }
+            | Self::ModeSeen { .. } => false,
+        }
     }
 
     /// The request that a client waits on, if one does.

@@ -19,17 +19,16 @@ use binder_os::{
 use crate::blocking_pool::BlockingPool;
 use crate::descriptors::{PER_FILE, PER_MEMORY, PER_THREAD};
 use crate::device::Device;
-use crate::exit_watcher::{ThreadName, Watched};
 use crate::files::HeldFile;
-use crate::memory_op::MemoryHandle;
+use crate::memory_handle::MemoryHandle;
 use crate::open_mode::OpenMode;
 use crate::pids::Pids;
 use crate::process_handles::ProcessHandle;
 use crate::quota::{Account, Charge};
 use crate::read_ahead::Habits;
 use crate::ring::RingFile;
-use crate::seccomp_add_fd::CanAddFds;
 use crate::served;
+use crate::watched::{ThreadName, Watched};
 
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
@@ -43,6 +42,16 @@ const KEPT_MEMORIES: usize = 2;
 /// A thread of another process has called: the addresses it names lie in memory of its own.
 #[derive(Debug)]
 pub(crate) struct Foreign;
+
+/// Whether a thread's calls are known to be trapped, and by our filter only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum CanAddFds {
+    /// It was not tried yet.
+    #[default]
+    Unknown,
+    Yes,
+    No,
+}
 
 /// A thread that has called.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use binder_os::{DetachedMount, FileId, MountView, PathKind, PipeToken};
 use crate::mounts::{FILE_SYSTEM, Mounts};
 use crate::options::Wishes;
 use crate::strings::{Strings, errno};
-use crate::supervisor::{MountAnswer, Waiting};
+use crate::trapped_call::{MountAnswer, Waiting};
 
 /// The one flag of fsopen(2) and of fsmount(2).
 const CLOEXEC: u32 = 1;

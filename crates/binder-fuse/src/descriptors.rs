@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use binder_core::{Amounts, Limits, Resource};
 use binder_os::{proc_files, processes};
 
+use crate::error::MountError;
 use crate::quota::Quota;
-use crate::session::MountError;
 
 /// What a process takes that has a device open: its directory in /proc, and its pidfd.
 pub(crate) const PER_PROCESS: u32 = 2;

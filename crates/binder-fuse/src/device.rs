@@ -12,13 +12,12 @@ use binder_report::LockUsage;
 use crate::client::Clients;
 use crate::client_file::ClientFile;
 use crate::combining_lock::CombiningLock;
+use crate::logs::DataWanted;
 use crate::ring::Lanes;
 use crate::seccomp_add_fd::ExpectedCalls;
 use crate::session::SessionShared;
-use crate::trace::{DataWanted, DeviceTracer, TraceHub};
-
-/// Names a device of the mount, also after it was unlinked.
-pub(crate) type DeviceId = usize;
+use crate::trace::{DeviceTracer, TraceHub};
+use crate::tree::DeviceId;
 
 /// What a front end wants done.
 pub(crate) type DeviceAction = binder_frontend::Action<Arc<ClientFile>>;

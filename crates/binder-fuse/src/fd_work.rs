@@ -19,14 +19,14 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
 use crate::brokers::LendError;
-use crate::client_file::ClientFile;
+use crate::client_file::{CanAddFds, ClientFile};
 use crate::device::{DeviceWork, Job};
 use crate::files::HeldFile;
 use crate::memory_op;
 use crate::quota::Account;
-use crate::seccomp_add_fd::{self, AddFdStart, CanAddFds};
+use crate::seccomp_add_fd::{self, AddFdStart};
 use crate::session::SessionShared;
-use crate::supervisor::Waiting;
+use crate::trapped_call::Waiting;
 use crate::wire::send;
 
 /// How often a client that cannot be reached is worth a warning.

@@ -9,7 +9,7 @@
 //! the `freezer`. The `housekeeper` does the work that no request asks for. What the driver tells of itself goes out by the
 //! names of `logs`, and what goes wrong by `events`.
 //!
-//! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it.
+//! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it, each as a `trapped_call`.
 
 mod blocking_pool;
 mod brokers;
@@ -20,6 +20,7 @@ mod contexts;
 mod descriptors;
 mod detached_calls;
 mod device;
+mod error;
 mod events;
 mod executor;
 mod exit_watcher;
@@ -31,6 +32,7 @@ mod io_queue;
 mod logs;
 mod mapping;
 mod memory;
+mod memory_handle;
 mod memory_op;
 mod mounts;
 mod notify_listener;
@@ -56,16 +58,19 @@ mod supervision;
 mod supervisor;
 mod thread_look;
 mod trace;
+mod trapped_call;
 mod tree;
 mod warnings;
+mod watched;
 mod wire;
 
 pub use binder_core::{Inheritance, Limits, Resource};
 pub use binder_report::{DeviceFigures, LockUsage};
+pub use error::{MountError, ServeError};
 pub use mapping::Route;
 pub use memory::default_limits;
 pub use options::{BufferRoute, DEVICES_MAX, DeviceSpec, NAME_MAX_BYTES, Options, Scheduling};
 pub use pids::Pids;
 pub use report::{DriverFigures, FiguresReader};
-pub use session::{LimitsControl, MountError, MountedBinderfs, ServeError};
+pub use session::{LimitsControl, MountedBinderfs};
 pub use supervisor::Supervisor;

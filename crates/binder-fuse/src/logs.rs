@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use fuse_wire::FUSE_ROOT_ID;
 
-use crate::trace::DataWanted;
-
 /// The directory in the root.
 pub(crate) const LOGS_NAME: &[u8] = b"binder_logs";
 
@@ -15,6 +13,13 @@ const OURS: u64 = LOGS + 2;
 const FIRST_FILE: u64 = LOGS + 16;
 /// Added to the number of a process. Numbers from here on are never reached by counting up.
 const FIRST_PROCESS: u64 = 1 << 48;
+
+/// Whether data of transactions is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DataWanted {
+    Yes,
+    No,
+}
 
 /// A file that tells what the driver knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -23,19 +23,10 @@ use crate::detached_calls::AfterAccess;
 use crate::device::{Batch, DeviceWork, Job};
 use crate::housekeeper::ROUND;
 use crate::io_queue::IoRequest;
-use crate::quota::Charge;
-use crate::read_ahead::{Habits, ReadAhead};
+use crate::memory_handle::MemoryHandle;
+use crate::read_ahead::ReadAhead;
 use crate::readers::{Replaced, RequestReader};
 use crate::session::SessionShared;
-
-/// Access to the memory of a client, and what was learned about it.
-#[derive(Debug)]
-pub(crate) struct MemoryHandle {
-    pub(crate) memory: ClientMemory,
-    /// For the descriptor that it keeps open, if it does.
-    pub(crate) _charge: Option<Charge>,
-    pub(crate) habits: Habits,
-}
 
 /// A reservation in a receive buffer.
 pub(crate) struct ReservedBuffer {

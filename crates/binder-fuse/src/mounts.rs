@@ -12,11 +12,13 @@ use binder_os::proc_files::{self, DeviceNumber};
 use binder_os::seccomp::TrappedCall;
 use binder_os::{DetachedMount, MountView, PathKind, processes};
 
+use crate::error::MountError;
 use crate::options::{Options, Wishes};
 use crate::seccomp_add_fd::ExpectedCall;
-use crate::session::{MountError, MountedBinderfs, SessionShared};
+use crate::session::{MountedBinderfs, SessionShared};
 use crate::strings::{Strings, errno};
-use crate::supervisor::{MountAnswer, TrapHandler, Waiting};
+use crate::supervisor::TrapHandler;
+use crate::trapped_call::{MountAnswer, Waiting};
 
 const MS_RDONLY: u32 = 1;
 const MS_REMOUNT: u32 = 32;

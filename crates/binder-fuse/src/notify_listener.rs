@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use binder_os::seccomp::{NotifyFd, NotifyPoll};
 
-use crate::supervisor::Waiting;
+use crate::trapped_call::Waiting;
 
 /// For so long a reader waits for a thread that is on its way: it has nothing else to do there, and is
 /// mostly there at once.

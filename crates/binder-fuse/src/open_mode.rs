@@ -4,7 +4,8 @@
 use binder_os::FileId;
 use binder_os::proc_files::{self, OpenFile};
 
-use crate::session::O_NONBLOCK;
+/// The bit of open(2) as the kernel shows it everywhere.
+pub(crate) const O_NONBLOCK: u32 = 0o4000;
 
 /// The mode of an open file, as it was last seen.
 #[derive(Debug)]

@@ -122,7 +122,12 @@ impl<'a> ReadAhead<'a> {
         let (offsets, data) = habits.bytes.split_at_mut(places[0].len);
         let offsets = (places[0].address, offsets);
         let data = (places[1].address, &mut data[..places[1].len]);
-        match memory.read_all([(address, into), offsets, data]) {
+        let read = if offsets.1.is_empty() {
+            memory.read_all([(address, into), data])
+        } else {
+            memory.read_all([(address, into), offsets, data])
+        };
+        match read {
             Ok(()) => self.stage = Stage::Commands(address, places),
             Err(0) => return Err(Fault { address, len_bytes }),
             Err(_) => habits.forget(address),

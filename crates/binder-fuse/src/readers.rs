@@ -22,9 +22,10 @@ use std::time::Duration;
 use binder_os::{ReadError, processes, realtime};
 
 use crate::device::Batch;
+use crate::error::ServeError;
 use crate::housekeeper::{self, SPENT_AFTER};
 use crate::io_queue::IoRequest;
-use crate::session::{ServeError, SessionShared};
+use crate::session::SessionShared;
 
 /// Bytes of one request's buffer: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
@@ -163,9 +164,14 @@ impl Parked {
         !state.is_over
     }
 
+    /// Whether there is a further reader that does not read now.
+    fn has_one(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
     /// Has a further reader read, if there is one.
     fn want_another(&self) {
-        if self.count.load(Ordering::Relaxed) > 0 {
+        if self.has_one() {
             self.state().wanted = 1;
             self.changed.notify_one();
         }
@@ -289,11 +295,15 @@ impl RequestReader<'_> {
         true
     }
 
-    /// Reads a request, which may take until there is one.
-    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+    /// Looks now and then whether requests come faster than they are answered.
+    fn look_at_backlog(&mut self) {
         let fuse = &self.shared.fuse;
         self.backlog.count(|| fuse.has_request_within(Duration::ZERO));
-        let read = fuse.read(buffer);
+    }
+
+    /// Reads a request, which may take until there is one.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let read = self.shared.fuse.read(buffer);
         self.end_wait();
         read
     }
@@ -412,6 +422,10 @@ impl RequestReader<'_> {
             if shared.housekeeping.take_close() && !shared.fuse.has_request_within(SPENT_AFTER) {
                 housekeeper::give_up_own();
             }
+            // Without a further reader there is nothing to find out.
+            if shared.readers.parked.has_one() {
+                self.look_at_backlog();
+            }
             match self.read(&mut buffer) {
                 Ok(len) => left = shared.answer_request(&buffer[..len], &mut self.batch),
                 Err(ReadError::Unmounted) => return Some(Ok(())),
@@ -433,6 +447,7 @@ impl RequestReader<'_> {
         while self.shared.readers.parked.park() {
             self.backlog = Backlog::default();
             while !self.backlog.is_ahead() {
+                self.look_at_backlog();
                 let left = match self.read(&mut buffer) {
                     Ok(len) => self.shared.answer_request(&buffer[..len], &mut self.batch),
                     Err(ReadError::Unmounted) => return Some(Ok(())),

@@ -7,9 +7,10 @@ use binder_core::{Context, LogEntry, ProcessKey, Snapshot, SnapshotCursor, Snaps
 use binder_report::records::{MemoryRecord, Share};
 use binder_report::{DeviceFigures, Door, Doors, Interfaces, LockUsage};
 
-use crate::device::{DeviceId, DeviceState};
+use crate::device::DeviceState;
 use crate::logs::ShortLog;
 use crate::session::SessionShared;
+use crate::tree::DeviceId;
 
 /// By which a binderfs that is served is told in numbers.
 #[derive(Clone)]

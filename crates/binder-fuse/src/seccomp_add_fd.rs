@@ -22,28 +22,19 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 use zerocopy::IntoBytes;
 
-use crate::client_file::ClientFile;
-use crate::device::{DeviceId, DeviceWork, Job};
+use crate::client_file::{CanAddFds, ClientFile};
+use crate::device::{DeviceWork, Job};
 use crate::fd_work::{self, FdTask, FdTaskKind, Held, WaitsIn, Worker};
 use crate::files::HeldFile;
 use crate::io_queue::IoRequest;
-use crate::memory_op::MemoryHandle;
+use crate::memory_handle::MemoryHandle;
 use crate::quota::Account;
 use crate::readers::{Replaced, RequestReader};
 use crate::session::SessionShared;
 use crate::strings::errno;
-use crate::supervisor::Waiting;
+use crate::trapped_call::Waiting;
+use crate::tree::DeviceId;
 use crate::wire::send;
-
-/// Whether a thread's calls are known to be trapped, and by our filter only.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum CanAddFds {
-    /// It was not tried yet.
-    #[default]
-    Unknown,
-    Yes,
-    No,
-}
 
 /// A thread that is on its way to the supervisor.
 pub(crate) struct ExpectedCall {

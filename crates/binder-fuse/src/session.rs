@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 use binder_core::{DebugIds, Errno, Limits, MemoryBudget, ProcessKey};
 use binder_frontend::Event;
 use binder_os::{
-    BINDERFS_TYPE, DetachedMount, FuseDevice, MappedMemory, MountOptions, ReadError, SteadyClock,
-    ThreadWatch, proc_files,
+    BINDERFS_TYPE, DetachedMount, FuseDevice, MappedMemory, MountOptions, SteadyClock, ThreadWatch,
+    proc_files,
 };
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
@@ -35,6 +35,7 @@ use crate::client_file::ClientFile;
 use crate::descriptors;
 use crate::detached_calls::DetachedCalls;
 use crate::device::{Batch, Device, Job};
+use crate::error::{MountError, ServeError};
 use crate::events::{Events, FollowerId};
 use crate::exit_watcher::ExitWatcher;
 use crate::fd_work::WARNING_INTERVAL;
@@ -64,57 +65,6 @@ use crate::wire::send;
 
 /// A table of so many files keeps its capacity.
 const FEW_FILES: usize = 64;
-/// The bit of open(2) as the kernel shows it everywhere.
-pub(crate) const O_NONBLOCK: u32 = 0o4000;
-
-/// Why binderfs could not be mounted.
-#[derive(Debug, thiserror::Error)]
-pub enum MountError {
-    /// The device of FUSE cannot be opened.
-    #[error("/dev/fuse cannot be opened: {0}")]
-    Open(#[source] io::Error),
-    /// The kernel refuses the file system.
-    #[error("binderfs cannot be made: {0}")]
-    Create(#[source] io::Error),
-    /// No thread of this process may have a real-time priority.
-    #[error("requests cannot be read at a real-time priority: {0}")]
-    Scheduling(#[source] io::Error),
-    /// The kernel refuses the mount.
-    #[error("binderfs cannot be mounted at {dir}: {source}")]
-    Mount {
-        /// Where.
-        dir: String,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// A device has a name that is none, or two have the same.
-    #[error("{name:?} cannot be the name of a device: {reason}")]
-    Name {
-        /// The name.
-        name: String,
-        /// Why not.
-        reason: &'static str,
-    },
-    /// No client could open a device.
-    #[error("this process may have {limit} files open, and needs {least} to serve anybody")]
-    Descriptors {
-        /// How many it may.
-        limit: u64,
-        /// How many it must.
-        least: u64,
-    },
-}
-
-/// Why serving ended other than by unmounting.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// The kernel refused a read of /dev/fuse.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// A thread could not be started.
-    #[error("a thread could not be started: {0}")]
-    Thread(#[source] io::Error),
-}
 
 /// An open file of the mount.
 enum File {

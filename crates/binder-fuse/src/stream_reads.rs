@@ -9,7 +9,7 @@ use binder_core::Errno;
 use binder_os::FuseDevice;
 use fuse_wire::{Read, notify, reply};
 
-use crate::session::O_NONBLOCK;
+use crate::open_mode::O_NONBLOCK;
 use crate::wire::send;
 
 /// One read.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use binder_core::ProcessKey;
 
 use crate::client_file::ClientFile;
-use crate::device::{Device, DeviceId, DeviceState, DeviceWork, Job};
+use crate::device::{Device, DeviceState, DeviceWork, Job};
 use crate::session::SessionShared;
+use crate::tree::DeviceId;
 
 /// Processes and threads that are looked at in one go: a tenth of a millisecond's worth.
 const SLICE_THREADS: usize = 1024;

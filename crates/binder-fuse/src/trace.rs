@@ -20,6 +20,7 @@ use binder_trace::{CarriedObject, SendKind, SendStatus, SentRecord, TraceRecord}
 
 use crate::client::Clients;
 use crate::events::FollowerId;
+use crate::logs::DataWanted;
 use crate::stream_reads::StreamRead;
 use follower::TraceFollower;
 
@@ -389,13 +390,6 @@ fn known_name(names: &mut BTreeMap<u32, String>, pid: u32) -> Option<String> {
         Entry::Occupied(known) => Some(known.get().clone()),
         Entry::Vacant(unknown) => name_of(pid).map(|name| unknown.insert(name).clone()),
     }
-}
-
-/// Whether data of transactions is wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum DataWanted {
-    Yes,
-    No,
 }
 
 /// Hands the events of one device to the hub.

@@ -16,7 +16,6 @@ use binder_core::Errno;
 use fuse_wire::{Attr, Entry, FUSE_ROOT_ID};
 use slab::Slab;
 
-use crate::device::DeviceId;
 use crate::logs::{LOGS_NAME, LogFile, Logs};
 use crate::mapping::BUFFER_BYTES;
 use crate::options::{DEVICES_MAX, NAME_MAX_BYTES};
@@ -51,6 +50,9 @@ const FEATURES_TOLD: [(&str, &[u8]); 4] = [
 /// The flags of renameat2(2).
 const RENAME_NOREPLACE: u32 = 1;
 const RENAME_EXCHANGE: u32 = 2;
+
+/// Names a device of the mount, also after it was unlinked.
+pub(crate) type DeviceId = usize;
 
 /// The owner and mode of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

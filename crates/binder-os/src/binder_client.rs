@@ -86,6 +86,15 @@ impl BinderClient {
         Ok(Self::of(BinderDevice::open(device)?.without_ring()))
     }
 
+    /// The same, for a client to which nothing can be sent, for it has no receive buffer.
+    ///
+    /// # Errors
+    ///
+    /// As open(2), mmap(2) and munmap(2).
+    pub fn open_without_buffer(device: &Path) -> io::Result<Self> {
+        Ok(Self::of(BinderDevice::open(device)?.without_ring().without_buffer()?))
+    }
+
     /// The same, for a client whose calls pass the driver by where that allows it: a thread asks for that after so many in a row.
     ///
     /// # Errors

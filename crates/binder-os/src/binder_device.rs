@@ -104,6 +104,26 @@ impl BinderDevice {
         self
     }
 
+    /// The same device, whose receive buffer is mapped no more: nothing can be sent to it.
+    ///
+    /// # Errors
+    ///
+    /// As munmap(2).
+    pub fn without_buffer(mut self) -> io::Result<Self> {
+        self.unmap_buffer()?;
+        self.buffer_bytes = 0;
+        Ok(self)
+    }
+
+    fn unmap_buffer(&mut self) -> io::Result<()> {
+        if self.buffer_bytes > 0 {
+            // SAFETY: the whole mapping made by `open`, which no other value has; `copy_received` copies and keeps no
+            // pointer, and what `lend` lends is borrowed from `self`.
+            unsafe { rustix::mm::munmap(self.buffer.as_ptr().cast(), self.buffer_bytes) }?;
+        }
+        Ok(())
+    }
+
     /// The same device, whose plain calls pass the driver by where that allows it (`binder-lane`), or do not: without this the
     /// variable `ANYBINDER_LANES` says. A thread asks for a lane after so many calls in a row to an object.
     #[must_use]
@@ -414,11 +434,8 @@ impl AsFd for BinderDevice {
 
 impl Drop for BinderDevice {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping made by `open`; `copy_received` copies and keeps no pointer, and
-        // what `lend` lends is borrowed from `self`.
-        let unmapped =
-            unsafe { rustix::mm::munmap(self.buffer.as_ptr().cast(), self.buffer_bytes) };
-        debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
+        let unmapped = self.unmap_buffer();
+        debug_assert!(unmapped.is_ok(), "a whole mapping can always be unmapped: {unmapped:?}");
     }
 }
 

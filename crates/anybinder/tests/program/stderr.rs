@@ -17,6 +17,19 @@ const FLOOD_AND_CALL: &str = r#"
 
 const REFUSED_AND_ANSWERED: &str = "3994 refused\nanswered\n";
 
+/// Mounts with descriptor 7 as stderr, and makes calls beside floods, each of which meets a limit as often as it can.
+const MEET_LIMITS_AND_CALL: &str = r#"
+    $PROGRAM -vv mount $DIR --foreground --limit nodes=2000 --limit deaths=50 --limit descriptors=4 \
+        --limit threads=6 --limit user-opens=20 2>&7 7>&- 9>&- &
+    driver=$!
+    until grep -q " $DIR fuse" /proc/self/mounts; do test -e /proc/$driver; sleep 0.01; done
+    timeout 240 $PROGRAM bench flood --device $DIR/binder --calls 20 \
+        --floods thousands,deaths,descriptors,threads,opens >/dev/null && echo answered
+    "#;
+
+/// What that driver warns of.
+const LIMITS: [&str; 5] = ["deaths", "descriptors", "nodes", "threads", "user-opens"];
+
 /// Has this done to a driver whose stderr `open` has opened, and ended by a signal; expects that to succeed.
 fn goes_on_and_ends(open: &str) {
     let end = "kill -s TERM $driver; wait $driver; echo status $?";
@@ -43,6 +56,31 @@ fn a_driver_whose_stderr_is_a_pipe_without_a_reader_goes_on() {
 #[test]
 fn a_driver_whose_stderr_is_a_full_pipe_goes_on_and_ends() {
     goes_on_and_ends(FULL_PIPE);
+}
+
+#[test]
+fn each_flood_has_a_warning() {
+    let told = in_private_mounts(&format!(
+        "exec 7>/mnt/lines\n{MEET_LIMITS_AND_CALL}
+         umount $DIR; wait $driver
+         grep --text --only-matching 'at the limit [a-z-]*' /mnt/lines | sort --unique"
+    ));
+    let expected = LIMITS.map(|name| format!("at the limit {name}\n")).concat();
+    assert!(told.as_ref().is_none_or(|told| *told == format!("answered\n{expected}")), "{told:?}");
+}
+
+#[test]
+fn calls_are_answered_while_every_limit_is_met_and_no_warning_can_be_written() {
+    let nowhere = [
+        "exec 7>/dev/full",
+        "mkfifo /mnt/pipe; exec 9<>/mnt/pipe 7>/mnt/pipe; exec 9>&-",
+        FULL_PIPE,
+    ];
+    for open in nowhere {
+        let end = "kill -s TERM $driver; wait $driver; echo status $?";
+        let told = in_private_mounts(&format!("{open}\n{MEET_LIMITS_AND_CALL}\n{end}"));
+        assert!(told.as_ref().is_none_or(|told| *told == "answered\nstatus 0\n"), "{told:?}");
+    }
 }
 
 #[test]

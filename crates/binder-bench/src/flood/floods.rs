@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::thread;
 
+use binder_os::shared_page::SharedPage;
 use binder_os::{BinderClient, BinderDevice, processes};
 use binder_uapi::{
     BC_ACQUIRE, BC_CLEAR_DEATH_NOTIFICATION, BC_REQUEST_DEATH_NOTIFICATION, BINDER_TYPE_BINDER,
@@ -22,7 +23,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::actor::{Actor, ActorLink};
 use crate::error::{BenchError, failed};
 use crate::logs;
-use crate::service::{KEEP, LEND, NO_HANDLE};
+use crate::service::{KEEP, LEND, LEND_LAST, NO_HANDLE};
 use crate::session::DriverSession;
 
 /// What the driver is flooded with.
@@ -47,6 +48,8 @@ pub(crate) enum FloodKind {
     Descriptors,
     /// Non-blocking reads in vain, of a process with thousands of open files
     Reads,
+    /// One-ways to a process with thousands of mappings, none of which is a receive buffer
+    Mappings,
     /// Nothing: a process makes threads that end at once
     Churn,
     /// Threads that call once and end
@@ -73,6 +76,12 @@ const OPEN_FILES: usize = 20_000;
 /// Of these, so many give way to the device.
 const ROOM_FOR_DEVICE: usize = 8;
 
+/// What a process has mapped besides, as far as it may.
+const MAPPINGS: usize = 60_000;
+
+/// Of these, so many give way to what it needs itself.
+const ROOM_FOR_PROGRAM: usize = 256;
+
 /// Threads that live at a time: more would take the processors, whatever they call.
 const THREADS: usize = 8;
 
@@ -90,6 +99,7 @@ impl FloodKind {
         Self::Opens,
         Self::Descriptors,
         Self::Reads,
+        Self::Mappings,
         Self::Churn,
         Self::Threads,
         Self::Logs,
@@ -108,6 +118,7 @@ impl FloodKind {
             | Self::Opens
             | Self::Descriptors
             | Self::Reads
+            | Self::Mappings
             | Self::Logs => Self::Spin,
         }
     }
@@ -128,6 +139,7 @@ impl FloodKind {
             Self::Opens => "opens",
             Self::Descriptors => "descriptors",
             Self::Reads => "reads",
+            Self::Mappings => "mappings",
             Self::Churn => "churn",
             Self::Threads => "threads",
             Self::Logs => "logs",
@@ -155,14 +167,18 @@ pub(crate) fn start(
         _ => (Received::Freed, 0),
     };
     let receiver = format!("receiver of the flood of {}", kind.name());
-    let mut sink = Actor::start(&receiver, |link| swallow(link, device, received))?;
-    // By this number the server knows the receiver.
+    let mut sink = Actor::start(&receiver, |link| match kind {
+        FloodKind::Mappings => call_with_many_mappings(link, device),
+        _ => swallow(link, device, received),
+    })?;
+    // By this number the server knows the receiver, if that was told.
     let known_as: u32 = sink.ask(&())?;
     // To make them takes its time: each part is told.
     let parts = objects.div_ceil(THOUSANDS);
     let mut flooder = Actor::start(&format!("flood of {}", kind.name()), |link| {
         let mut session = DriverSession::open(device)?;
-        let target = session.fetch(LEND, known_as.as_bytes())?;
+        let lend = if known_as == NO_HANDLE { LEND_LAST } else { LEND };
+        let target = session.fetch(lend, known_as.as_bytes())?;
         for part in 0..parts {
             let Range { start, end } = nth(part, THOUSANDS);
             make_known(&mut session, target, start..end.min(objects))?;
@@ -173,7 +189,9 @@ pub(crate) fn start(
             FloodKind::Spin => loop {
                 std::hint::spin_loop();
             },
-            FloodKind::Oneways => flood_with(&mut session, target, |_| (vec![0x5a; 64], vec![])),
+            FloodKind::Oneways | FloodKind::Mappings => {
+                flood_with(&mut session, target, |_| (vec![0x5a; 64], vec![]))
+            }
             FloodKind::Bytes => {
                 flood_with(&mut session, target, |_| (vec![0x5a; 100 << 10], vec![]))
             }
@@ -225,6 +243,21 @@ fn swallow(link: &mut ActorLink, device: &Path, received: Received) -> Result<()
             }
         }
         session.free(&oneway);
+    }
+}
+
+/// In a receiver: shows the server an object, and then calls over and over, so that each one-way to that object has the driver
+/// look for a receive buffer again, in vain, among many mappings.
+fn call_with_many_mappings(link: &mut ActorLink, device: &Path) -> Result<(), BenchError> {
+    let mut session = DriverSession::open_without_buffer(device)?;
+    let mut others: Vec<SharedPage> =
+        iter::repeat_with(|| SharedPage::new(0)).take(MAPPINGS).map_while(Result::ok).collect();
+    others.truncate(others.len().saturating_sub(ROOM_FOR_PROGRAM));
+    let _order: Option<()> = link.receive()?;
+    session.call_in_vain(KEEP, own_object(8).as_bytes())?;
+    link.answer(&NO_HANDLE)?;
+    loop {
+        session.client().version().map_err(failed("asking for the version"))?;
     }
 }
 

@@ -14,8 +14,9 @@ use zerocopy::FromBytes;
 
 use super::{File, SessionShared, index};
 use crate::client_file::ClientFile;
-use crate::device::{Batch, DeviceId, DeviceWork, Job};
+use crate::device::{Batch, DeviceWork, Job};
 use crate::io_queue::IoRequest;
+use crate::tree::DeviceId;
 
 /// An ioctl, as FUSE has it.
 #[derive(Clone, Copy)]

@@ -11,8 +11,9 @@ use super::{File, SessionShared};
 use crate::client::Clients;
 use crate::client_file::ClientFile;
 use crate::descriptors;
-use crate::device::{Device, DeviceId, DeviceState};
+use crate::device::{Device, DeviceState};
 use crate::past::Past;
+use crate::tree::DeviceId;
 use crate::wire::send;
 
 impl SessionShared {

@@ -9,18 +9,19 @@ use binder_os::{BackingId, FileId, MappedMemory, proc_files};
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
 use fuse_wire::{Header, OpenedFile, reply};
 
-use super::{File, O_NONBLOCK, SessionShared, insert_file};
+use super::{File, SessionShared, insert_file};
 use crate::client::Client;
 use crate::client_file::{self, ClientFile};
 use crate::descriptors::mappings;
-use crate::device::{Device, DeviceId, DeviceWork, Job};
-use crate::exit_watcher::Watched;
+use crate::device::{Device, DeviceWork, Job};
 use crate::mapping::{ReceiveBuffer, Route};
+use crate::open_mode::O_NONBLOCK;
 use crate::options::BufferRoute;
 use crate::process_handles::ProcessHandles;
 use crate::quota::Account;
 use crate::strings::errno;
-use crate::tree::{InodeKind, Sharing};
+use crate::tree::{DeviceId, InodeKind, Sharing};
+use crate::watched::Watched;
 use crate::wire::send;
 
 /// An open that has made a process, and is to be answered.

@@ -10,9 +10,10 @@ use fuse_wire::{Header, Read};
 use super::{File, SessionShared};
 use crate::device::Device;
 use crate::events::FollowerId;
+use crate::logs::DataWanted;
 use crate::quota::Account;
 use crate::stream_reads::StreamRead;
-use crate::trace::{DataWanted, Sight};
+use crate::trace::Sight;
 
 impl SessionShared {
     /// Opens a trace: from the return of open(2) on, all events are noted.

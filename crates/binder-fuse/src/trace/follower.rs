@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use binder_os::FuseDevice;
 use binder_trace::TraceRecord;
 
-use super::DataWanted;
+use crate::logs::DataWanted;
 use crate::stream_reads::{StreamRead, StreamReads, StreamSource};
 
 /// Bytes that may wait for a follower.
