@@ -133,7 +133,10 @@ pub(crate) fn hits<B: Bits>(bits: B, size: usize, start: usize) -> Hits<B> {
     hits
 }
 
-/// So many words are looked at together where two had no hits.
+/// So many words are looked at one by one,
+const NEXT: usize = 2;
+
+/// and so many together, where these had no hits.
 const FEW: usize = 4;
 
 /// Hits, a word at a time from either end: what was visited in it is cleared.
@@ -160,43 +163,62 @@ impl<B: Bits> Hits<B> {
         self.bits.word(index) & if is_last { below(self.size) } else { u64::MAX }
     }
 
-    /// Goes on to a word before one of few that have a hit, or that are loaded from behind.
+    /// Goes on to the next word that has a hit, if there is one.
     #[inline]
-    fn skip_empty_words(&mut self) {
-        while self.front.index + 1 + FEW < self.back.index
-            && let Some(words) = self.bits.block::<FEW>(self.front.index + 1)
-            && words.iter().fold(0, |any, word| any | word) == 0
-        {
-            self.front.index += FEW;
+    fn advance(&mut self) -> bool {
+        let mut index = self.front.index + 1;
+        while index < self.back.index {
+            // Not the last word, whose bits may not all exist.
+            if index - self.front.index > NEXT
+                && index + FEW < self.back.index
+                && let Some(words) = self.bits.block::<FEW>(index)
+            {
+                if let Some(nth) = words.iter().position(|word| *word != 0) {
+                    self.front = Unvisited { index: index + nth, hits: words[nth] };
+                    return true;
+                }
+                index += FEW;
+                continue;
+            }
+            let hits = self.load(index);
+            if hits != 0 {
+                self.front = Unvisited { index, hits };
+                return true;
+            }
+            index += 1;
         }
+        // All other words have been visited.
+        self.front = self.back;
+        self.back.hits = 0;
+        self.front.hits != 0
     }
 }
 
 impl<B: Bits> Iterator for Hits<B> {
     type Item = usize;
 
+    #[inline]
     fn next(&mut self) -> Option<usize> {
-        let mut loads = 0;
-        while self.front.hits == 0 {
-            if self.front.index + 1 < self.back.index {
-                if loads == 2 {
-                    self.skip_empty_words();
-                } else {
-                    loads += 1;
-                }
-                self.front.index += 1;
-                self.front.hits = self.load(self.front.index);
-            } else if self.back.hits == 0 {
-                return None;
-            } else {
-                // All other words have been visited.
-                self.front = self.back;
-                self.back.hits = 0;
-            }
+        if self.front.hits == 0 && !self.advance() {
+            return None;
         }
         let bit = self.front.index * WORD_BITS + self.front.hits.trailing_zeros() as usize;
         self.front.hits &= self.front.hits - 1;
         Some(bit)
+    }
+
+    /// As one loop in another: `for_each`, `sum` and their kin have no use for what `next` keeps between two hits.
+    fn fold<A, F: FnMut(A, usize) -> A>(mut self, init: A, mut visit: F) -> A {
+        let mut visited = init;
+        while self.front.hits != 0 || self.advance() {
+            let Unvisited { index, mut hits } = self.front;
+            while hits != 0 {
+                visited = visit(visited, index * WORD_BITS + hits.trailing_zeros() as usize);
+                hits &= hits - 1;
+            }
+            self.front.hits = 0;
+        }
+        visited
     }
 }
 

@@ -18,18 +18,18 @@ const CHUNK: usize = 512;
 /// Where set bits are so far apart, on average, those of a chunk are noted one by one: a third of the map at most.
 const SPARSE: usize = 48;
 
-/// Where so far apart, every eighth: an eighth of the map at most.
+/// Where so far apart, every fourth: a quarter of the map at most.
 const MIDDLING: usize = 16;
 
 /// One of so many is noted there.
-const STEP: usize = 8;
+const STEP: usize = 4;
 
 /// Tells how many bits are set before a bit, and which bit has so many before it, without reading the map from its
 /// beginning.
 ///
 /// It lies beside a map that does not change any more, and does not hold it: each question comes with the words
 /// that the index was made of. With others, the answers are wrong, or none. It takes a sixteenth of the map and 96
-/// bits for every 512 that are set; and for each of these 2 more where they are as far apart as 16, on average, 16
+/// bits for every 512 that are set; and for each of these 4 more where they are as far apart as 16, on average, 16
 /// where as far as 48, and 32 where as far as 128.
 ///
 /// ```
