@@ -133,12 +133,6 @@ pub(crate) fn hits<B: Bits>(bits: B, size: usize, start: usize) -> Hits<B> {
     hits
 }
 
-/// So many words are looked at one by one,
-const NEXT: usize = 2;
-
-/// and so many together, where these had no hits.
-const FEW: usize = 4;
-
 /// Hits, a word at a time from either end: what was visited in it is cleared.
 #[derive(Clone, Debug)]
 pub(crate) struct Hits<B> {
@@ -162,63 +156,27 @@ impl<B: Bits> Hits<B> {
         let is_last = index + 1 == self.bits.words();
         self.bits.word(index) & if is_last { below(self.size) } else { u64::MAX }
     }
-
-    /// Goes on to the next word that has a hit, if there is one.
-    #[inline]
-    fn advance(&mut self) -> bool {
-        let mut index = self.front.index + 1;
-        while index < self.back.index {
-            // Not the last word, whose bits may not all exist.
-            if index - self.front.index > NEXT
-                && index + FEW < self.back.index
-                && let Some(words) = self.bits.block::<FEW>(index)
-            {
-                if let Some(nth) = words.iter().position(|word| *word != 0) {
-                    self.front = Unvisited { index: index + nth, hits: words[nth] };
-                    return true;
-                }
-                index += FEW;
-                continue;
-            }
-            let hits = self.load(index);
-            if hits != 0 {
-                self.front = Unvisited { index, hits };
-                return true;
-            }
-            index += 1;
-        }
-        // All other words have been visited.
-        self.front = self.back;
-        self.back.hits = 0;
-        self.front.hits != 0
-    }
 }
 
 impl<B: Bits> Iterator for Hits<B> {
     type Item = usize;
 
-    #[inline]
     fn next(&mut self) -> Option<usize> {
-        if self.front.hits == 0 && !self.advance() {
-            return None;
+        while self.front.hits == 0 {
+            if self.front.index + 1 < self.back.index {
+                self.front.index += 1;
+                self.front.hits = self.load(self.front.index);
+            } else if self.back.hits == 0 {
+                return None;
+            } else {
+                // All other words have been visited.
+                self.front = self.back;
+                self.back.hits = 0;
+            }
         }
         let bit = self.front.index * WORD_BITS + self.front.hits.trailing_zeros() as usize;
         self.front.hits &= self.front.hits - 1;
         Some(bit)
-    }
-
-    /// As one loop in another: `for_each`, `sum` and their kin have no use for what `next` keeps between two hits.
-    fn fold<A, F: FnMut(A, usize) -> A>(mut self, init: A, mut visit: F) -> A {
-        let mut visited = init;
-        while self.front.hits != 0 || self.advance() {
-            let Unvisited { index, mut hits } = self.front;
-            while hits != 0 {
-                visited = visit(visited, index * WORD_BITS + hits.trailing_zeros() as usize);
-                hits &= hits - 1;
-            }
-            self.front.hits = 0;
-        }
-        visited
     }
 }
 

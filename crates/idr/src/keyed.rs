@@ -14,21 +14,21 @@ use crate::rcu::{ReadGuard, pin_to_change};
 
 /// An id, and which of the values that have it one after the other is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub struct IdKey {
     /// The id, the lowest that was free.
     pub id: u32,
     /// Another one for each value, until there have been 2^32.
     pub generation: u32,
 }
 
-impl From<Key> for u64 {
+impl From<IdKey> for u64 {
     /// The generation in the high half.
-    fn from(key: Key) -> Self {
+    fn from(key: IdKey) -> Self {
         Self::from(key.generation) << 32 | Self::from(key.id)
     }
 }
 
-impl From<u64> for Key {
+impl From<u64> for IdKey {
     #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
     fn from(number: u64) -> Self {
         Self { id: number as u32, generation: (number >> 32) as u32 }
@@ -85,28 +85,28 @@ impl<T: Send + Sync + 'static> KeyedIdr<T> {
     /// # Errors
     ///
     /// [`NoFreeId`] if all of `range` is taken; an empty one always is.
-    pub fn insert(&self, range: RangeInclusive<u32>, value: T) -> Result<Key, NoFreeId> {
+    pub fn insert(&self, range: RangeInclusive<u32>, value: T) -> Result<IdKey, NoFreeId> {
         // Numbers that differ are all that is asked of it.
         let generation = self.next_generation.fetch_add(1, Ordering::Relaxed);
         let id = self.values.alloc(range, Some(Arc::new(Keyed { generation, value })))?;
-        Ok(Key { id, generation })
+        Ok(IdKey { id, generation })
     }
 
     /// Finds the value of `key`, if it has not been removed.
     #[inline]
-    pub fn find<'g>(&'g self, key: Key, guard: &'g ReadGuard) -> Option<&'g T> {
+    pub fn find<'g>(&'g self, key: IdKey, guard: &'g ReadGuard) -> Option<&'g T> {
         let found = self.values.find(key.id, guard)?;
         (found.generation == key.generation).then_some(&found.value)
     }
 
     /// Finds the value of `key`, to be kept for longer than a [`ReadGuard`] should be.
     #[must_use]
-    pub fn get(&self, key: Key) -> Option<Arc<Keyed<T>>> {
+    pub fn get(&self, key: IdKey) -> Option<Arc<Keyed<T>>> {
         self.values.get(key.id).filter(|found| found.generation == key.generation)
     }
 
     /// Removes the value of `key`, if it has not been, and frees its id.
-    pub fn remove(&self, key: Key) -> Option<Arc<Keyed<T>>> {
+    pub fn remove(&self, key: IdKey) -> Option<Arc<Keyed<T>>> {
         let guard = pin_to_change();
         let mut locked = self.values.lock(&guard);
         if locked.find(key.id)?.generation != key.generation {
@@ -116,9 +116,9 @@ impl<T: Send + Sync + 'static> KeyedIdr<T> {
     }
 
     /// Visits all values, from the lowest id to the highest.
-    pub fn iter<'g>(&'g self, guard: &'g ReadGuard) -> impl Iterator<Item = (Key, &'g T)> {
+    pub fn iter<'g>(&'g self, guard: &'g ReadGuard) -> impl Iterator<Item = (IdKey, &'g T)> {
         self.values.iter(guard).map(|(id, found)| {
-            let key = Key { id, generation: found.generation };
+            let key = IdKey { id, generation: found.generation };
             (key, &found.value)
         })
     }

@@ -24,7 +24,7 @@ mod tree;
 #[cfg(feature = "std")]
 pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated, ReservedId};
 #[cfg(feature = "std")]
-pub use keyed::{Key, Keyed, KeyedIdr};
+pub use keyed::{IdKey, Keyed, KeyedIdr};
 pub use pool::{AcquireError, IdPool, NotInUse, Reservation};
 #[cfg(feature = "std")]
 pub use rcu::{ChangeGuard, ReadGuard, pin, pin_to_change, reclaim};

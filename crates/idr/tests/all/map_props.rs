@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use idr::{Idr, Key, KeyedIdr, NoFreeId, NotAllocated, pin, pin_to_change};
+use idr::{IdKey, Idr, KeyedIdr, NoFreeId, NotAllocated, pin, pin_to_change};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -206,8 +206,8 @@ proptest! {
     #[test]
     fn a_key_finds_its_own_value_or_none(steps in vec(keyed_step(), 0..200)) {
         let map = KeyedIdr::new();
-        let mut keys: Vec<Key> = Vec::new();
-        let mut model: BTreeMap<u32, Key> = BTreeMap::new();
+        let mut keys: Vec<IdKey> = Vec::new();
+        let mut model: BTreeMap<u32, IdKey> = BTreeMap::new();
         for (value, step) in steps.into_iter().enumerate() {
             match step {
                 KeyedStep::Insert { first, ids } => {
@@ -233,7 +233,7 @@ proptest! {
                 let is_there = model.get(&key.id) == Some(key);
                 prop_assert_eq!(map.find(*key, &guard).is_some(), is_there);
                 prop_assert_eq!(map.get(*key).is_some(), is_there);
-                prop_assert_eq!(Key::from(u64::from(*key)), *key);
+                prop_assert_eq!(IdKey::from(u64::from(*key)), *key);
             }
             prop_assert!(map.iter(&guard).map(|(key, _)| key).eq(model.values().copied()));
             prop_assert_eq!((map.len(), map.is_empty()), (model.len() as u64, model.is_empty()));
