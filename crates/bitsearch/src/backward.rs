@@ -1,28 +1,29 @@
 //! The highest bit below a place.
 
 use crate::bits::{Bits, NEAR, Set, WORD_BITS};
+use crate::word::Word;
 
 /// The highest set bit below `size`.
 ///
 /// ```
-/// assert_eq!(bitsearch::last_bit(&[0b1001], 64), Some(3));
-/// assert_eq!(bitsearch::last_bit(&[0b1001], 3), Some(0));
-/// assert_eq!(bitsearch::last_bit(&[0b1001], 0), None);
+/// assert_eq!(bitsearch::last_bit(&[0b1001_u64], 64), Some(3));
+/// assert_eq!(bitsearch::last_bit(&[0b1001_u64], 3), Some(0));
+/// assert_eq!(bitsearch::last_bit(&[0b1001_u64], 0), None);
 /// ```
 #[inline]
 #[must_use]
-pub fn last_bit(words: &[u64], size: usize) -> Option<usize> {
+pub fn last_bit<W: Word>(words: &[W], size: usize) -> Option<usize> {
     last(words, 0, size, 0)
 }
 
 /// The highest clear bit below `size`.
 ///
 /// ```
-/// assert_eq!(bitsearch::last_zero_bit(&[0b1001], 4), Some(2));
+/// assert_eq!(bitsearch::last_zero_bit(&[0b1001_u64], 4), Some(2));
 /// ```
 #[inline]
 #[must_use]
-pub fn last_zero_bit(words: &[u64], size: usize) -> Option<usize> {
+pub fn last_zero_bit<W: Word>(words: &[W], size: usize) -> Option<usize> {
     last(words, 0, size, u64::MAX)
 }
 
@@ -32,25 +33,26 @@ pub fn last_zero_bit(words: &[u64], size: usize) -> Option<usize> {
 /// part of a bitmap is empty.
 ///
 /// ```
-/// assert_eq!(bitsearch::last_bit_range(&[0b1001], 0, 3), Some(0));
-/// assert_eq!(bitsearch::last_bit_range(&[0b1001], 1, 3), None);
+/// assert_eq!(bitsearch::last_bit_range(&[0b1001_u64], 0, 3), Some(0));
+/// assert_eq!(bitsearch::last_bit_range(&[0b1001_u64], 1, 3), None);
 /// ```
 #[inline]
 #[must_use]
-pub fn last_bit_range(words: &[u64], start: usize, end: usize) -> Option<usize> {
+pub fn last_bit_range<W: Word>(words: &[W], start: usize, end: usize) -> Option<usize> {
     last(words, start, end, 0)
 }
 
 /// The highest bit in `start..end` that differs from the same bit of `background`.
 #[inline(always)]
-fn last(words: &[u64], start: usize, end: usize, background: u64) -> Option<usize> {
-    let end = Set(words).clipped(end);
+fn last<W: Word>(words: &[W], start: usize, end: usize, background: u64) -> Option<usize> {
+    let words = Set(words);
+    let end = words.clipped(end);
     if start >= end {
         return None;
     }
     let index = (end - 1) / WORD_BITS;
     // The bits below the end, moved to the end of the word.
-    let behind = (words[index] ^ background) << (end.wrapping_neg() % WORD_BITS);
+    let behind = (words.word(index) ^ background) << (end.wrapping_neg() % WORD_BITS);
     let bit = if behind != 0 {
         end - 1 - behind.leading_zeros() as usize
     } else {
@@ -58,7 +60,7 @@ fn last(words: &[u64], start: usize, end: usize, background: u64) -> Option<usiz
         if first == index {
             return None;
         }
-        last_in_words(&words[first..index], background)? + first * WORD_BITS
+        last_in_words(words, first, index, background)?
     };
     (bit >= start).then_some(bit)
 }
@@ -66,25 +68,32 @@ fn last(words: &[u64], start: usize, end: usize, background: u64) -> Option<usiz
 /// So many words are looked at together.
 const FEW: usize = 4;
 
-/// The highest bit that differs from the same bit of `background`.
+/// The highest bit of the words `first..end` that differs from the same bit of `background`.
 #[inline(never)]
-fn last_in_words(words: &[u64], background: u64) -> Option<usize> {
-    let mut words = words;
-    if let Some((lower, near)) = words.split_last_chunk::<NEAR>() {
-        for (nth, word) in near.iter().enumerate().rev() {
-            if *word != background {
-                let bit = (word ^ background).ilog2() as usize;
-                return Some((lower.len() + nth) * WORD_BITS + bit);
+fn last_in_words<W: Word>(
+    words: Set<'_, W>,
+    first: usize,
+    end: usize,
+    background: u64,
+) -> Option<usize> {
+    let mut end = end;
+    if end - first >= NEAR
+        && let Some(near) = words.some::<NEAR>(end - NEAR)
+    {
+        end -= NEAR;
+        for nth in (0..NEAR).rev() {
+            let word = near.word(nth);
+            if word != background {
+                return Some((end + nth) * WORD_BITS + (word ^ background).ilog2() as usize);
             }
         }
-        words = lower;
     }
-    while let Some((lower, few)) = words.split_last_chunk::<FEW>() {
-        if few.iter().fold(0, |any, word| any | (word ^ background)) != 0 {
-            break;
-        }
-        words = lower;
+    while end - first >= FEW
+        && let Some(few) = words.block::<FEW>(end - FEW)
+        && few.iter().fold(0, |any, word| any | (word ^ background)) == 0
+    {
+        end -= FEW;
     }
-    let nth = words.iter().rposition(|word| *word != background)?;
-    Some(nth * WORD_BITS + (words[nth] ^ background).ilog2() as usize)
+    let index = (first..end).rev().find(|index| words.word(*index) != background)?;
+    Some(index * WORD_BITS + (words.word(index) ^ background).ilog2() as usize)
 }

@@ -1,5 +1,7 @@
 //! Words to search, one at a time: those of a slice, or what several slices make together.
 
+use crate::word::Word;
+
 /// How many bits a word has.
 pub(crate) const WORD_BITS: usize = u64::BITS as usize;
 
@@ -54,46 +56,70 @@ pub(crate) trait Bits: Copy {
     /// So many words from `first` on, if there are as many.
     fn block<const N: usize>(self, first: usize) -> Option<[u64; N]>;
 
+    /// How many bits there are.
+    fn bits(self) -> usize;
+
     /// How many of the first `size` bits there are.
     #[inline]
     fn clipped(self, size: usize) -> usize {
-        size.min(self.words() * WORD_BITS)
+        size.min(self.bits())
     }
+
+    /// The same, where the last word may have bits that do not exist; else `size`.
+    fn bounded(self, size: usize) -> usize;
 }
 
 /// Bits that are set.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Set<'words>(pub(crate) &'words [u64]);
+#[derive(Debug)]
+pub(crate) struct Set<'words, W: Word = u64>(pub(crate) &'words [W]);
 
-impl Bits for Set<'_> {
+impl<W: Word> Clone for Set<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W: Word> Copy for Set<'_, W> {}
+
+impl<W: Word> Bits for Set<'_, W> {
     #[inline]
     fn words(self) -> usize {
-        self.0.len()
+        self.0.len().div_ceil(W::PARTS)
+    }
+
+    #[inline]
+    fn bits(self) -> usize {
+        self.0.len() * W::BITS
+    }
+
+    #[inline(always)]
+    fn bounded(self, size: usize) -> usize {
+        if W::PARTS == 1 { size } else { self.clipped(size) }
     }
 
     #[inline]
     fn truncated(self, words: usize) -> Self {
-        Self(&self.0[..words.min(self.0.len())])
+        Self(&self.0[..words.saturating_mul(W::PARTS).min(self.0.len())])
     }
 
     #[inline]
     fn get(self, index: usize) -> Option<u64> {
-        self.0.get(index).copied()
+        W::get(self.0, index)
     }
 
     #[inline]
     fn word(self, index: usize) -> u64 {
-        self.0[index]
+        W::word(self.0, index)
     }
 
     #[inline(always)]
     fn some<const N: usize>(self, first: usize) -> Option<Self> {
-        Some(Self(self.0.get(first..)?.first_chunk::<N>()?))
+        Some(Self(self.0.get(first * W::PARTS..)?.get(..N * W::PARTS)?))
     }
 
     #[inline(always)]
     fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
-        self.0.get(first..)?.first_chunk().copied()
+        W::block(self.0.get(first * W::PARTS..)?)
     }
 }
 
@@ -105,6 +131,16 @@ impl<B: Bits> Bits for Not<B> {
     #[inline]
     fn words(self) -> usize {
         self.0.words()
+    }
+
+    #[inline]
+    fn bits(self) -> usize {
+        self.0.bits()
+    }
+
+    #[inline(always)]
+    fn bounded(self, size: usize) -> usize {
+        self.0.bounded(size)
     }
 
     #[inline]
@@ -144,6 +180,16 @@ impl<A: Bits, B: Bits> Bits for And<A, B> {
     }
 
     #[inline]
+    fn bits(self) -> usize {
+        self.0.bits().min(self.1.bits())
+    }
+
+    #[inline(always)]
+    fn bounded(self, size: usize) -> usize {
+        self.0.bounded(self.1.bounded(size))
+    }
+
+    #[inline]
     fn truncated(self, words: usize) -> Self {
         Self(self.0.truncated(words), self.1.truncated(words))
     }
@@ -178,6 +224,16 @@ impl<A: Bits, B: Bits> Bits for Or<A, B> {
     #[inline]
     fn words(self) -> usize {
         self.0.words().min(self.1.words())
+    }
+
+    #[inline]
+    fn bits(self) -> usize {
+        self.0.bits().min(self.1.bits())
+    }
+
+    #[inline(always)]
+    fn bounded(self, size: usize) -> usize {
+        self.0.bounded(self.1.bounded(size))
     }
 
     #[inline]

@@ -4,16 +4,17 @@ use core::hint::select_unpredictable;
 
 use crate::bits::{And, BLOCK, Bits, NEAR, Not, Or, Set, WORD_BITS, any};
 use crate::cpu::{self, Cpu, Search};
+use crate::word::Word;
 
 /// The lowest set bit below `size`.
 ///
 /// ```
-/// assert_eq!(bitsearch::first_bit(&[0, 0b100], 128), Some(66));
-/// assert_eq!(bitsearch::first_bit(&[0, 0b100], 66), None);
+/// assert_eq!(bitsearch::first_bit(&[0_u64, 0b100], 128), Some(66));
+/// assert_eq!(bitsearch::first_bit(&[0_u64, 0b100], 66), None);
 /// ```
 #[inline]
 #[must_use]
-pub fn first_bit(words: &[u64], size: usize) -> Option<usize> {
+pub fn first_bit<W: Word>(words: &[W], size: usize) -> Option<usize> {
     next(Set(words), size, 0)
 }
 
@@ -24,98 +25,98 @@ pub fn first_bit(words: &[u64], size: usize) -> Option<usize> {
 /// ```
 #[inline]
 #[must_use]
-pub fn first_zero_bit(words: &[u64], size: usize) -> Option<usize> {
+pub fn first_zero_bit<W: Word>(words: &[W], size: usize) -> Option<usize> {
     next(Not(Set(words)), size, 0)
 }
 
 /// The lowest bit below `size` that is set in both.
 ///
 /// ```
-/// assert_eq!(bitsearch::first_and_bit(&[0b0110], &[0b1100], 64), Some(2));
+/// assert_eq!(bitsearch::first_and_bit(&[0b0110_u64], &[0b1100_u64], 64), Some(2));
 /// ```
 #[inline]
 #[must_use]
-pub fn first_and_bit(a: &[u64], b: &[u64], size: usize) -> Option<usize> {
+pub fn first_and_bit<W: Word>(a: &[W], b: &[W], size: usize) -> Option<usize> {
     next(And(Set(a), Set(b)), size, 0)
 }
 
 /// The lowest bit below `size` that is set in `a` and clear in `b`.
 ///
 /// ```
-/// assert_eq!(bitsearch::first_andnot_bit(&[0b0110], &[0b0011], 64), Some(2));
+/// assert_eq!(bitsearch::first_andnot_bit(&[0b0110_u64], &[0b0011_u64], 64), Some(2));
 /// ```
 #[inline]
 #[must_use]
-pub fn first_andnot_bit(a: &[u64], b: &[u64], size: usize) -> Option<usize> {
+pub fn first_andnot_bit<W: Word>(a: &[W], b: &[W], size: usize) -> Option<usize> {
     next(And(Set(a), Not(Set(b))), size, 0)
 }
 
 /// The lowest bit below `size` that is set in all three.
 ///
 /// ```
-/// assert_eq!(bitsearch::first_and_and_bit(&[0b0111], &[0b1110], &[0b1100], 64), Some(2));
+/// assert_eq!(bitsearch::first_and_and_bit(&[0b0111_u64], &[0b1110_u64], &[0b1100_u64], 64), Some(2));
 /// ```
 #[inline]
 #[must_use]
-pub fn first_and_and_bit(a: &[u64], b: &[u64], c: &[u64], size: usize) -> Option<usize> {
+pub fn first_and_and_bit<W: Word>(a: &[W], b: &[W], c: &[W], size: usize) -> Option<usize> {
     next(And(And(Set(a), Set(b)), Set(c)), size, 0)
 }
 
 /// The lowest set bit in `start..size`.
 ///
 /// ```
-/// assert_eq!(bitsearch::next_bit(&[0b1001], 64, 0), Some(0));
-/// assert_eq!(bitsearch::next_bit(&[0b1001], 64, 1), Some(3));
-/// assert_eq!(bitsearch::next_bit(&[0b1001], 64, 4), None);
+/// assert_eq!(bitsearch::next_bit(&[0b1001_u64], 64, 0), Some(0));
+/// assert_eq!(bitsearch::next_bit(&[0b1001_u64], 64, 1), Some(3));
+/// assert_eq!(bitsearch::next_bit(&[0b1001_u64], 64, 4), None);
 /// ```
 #[inline]
 #[must_use]
-pub fn next_bit(words: &[u64], size: usize, start: usize) -> Option<usize> {
+pub fn next_bit<W: Word>(words: &[W], size: usize, start: usize) -> Option<usize> {
     next(Set(words), size, start)
 }
 
 /// The lowest clear bit in `start..size`.
 ///
 /// ```
-/// assert_eq!(bitsearch::next_zero_bit(&[0b1011], 64, 0), Some(2));
-/// assert_eq!(bitsearch::next_zero_bit(&[0b1011], 4, 3), None);
+/// assert_eq!(bitsearch::next_zero_bit(&[0b1011_u64], 64, 0), Some(2));
+/// assert_eq!(bitsearch::next_zero_bit(&[0b1011_u64], 4, 3), None);
 /// ```
 #[inline]
 #[must_use]
-pub fn next_zero_bit(words: &[u64], size: usize, start: usize) -> Option<usize> {
+pub fn next_zero_bit<W: Word>(words: &[W], size: usize, start: usize) -> Option<usize> {
     next(Not(Set(words)), size, start)
 }
 
 /// The lowest bit in `start..size` that is set in both.
 ///
 /// ```
-/// assert_eq!(bitsearch::next_and_bit(&[0b1110], &[0b1011], 64, 2), Some(3));
+/// assert_eq!(bitsearch::next_and_bit(&[0b1110_u64], &[0b1011_u64], 64, 2), Some(3));
 /// ```
 #[inline]
 #[must_use]
-pub fn next_and_bit(a: &[u64], b: &[u64], size: usize, start: usize) -> Option<usize> {
+pub fn next_and_bit<W: Word>(a: &[W], b: &[W], size: usize, start: usize) -> Option<usize> {
     next(And(Set(a), Set(b)), size, start)
 }
 
 /// The lowest bit in `start..size` that is set in `a` and clear in `b`.
 ///
 /// ```
-/// assert_eq!(bitsearch::next_andnot_bit(&[0b1110], &[0b0100], 64, 2), Some(3));
+/// assert_eq!(bitsearch::next_andnot_bit(&[0b1110_u64], &[0b0100_u64], 64, 2), Some(3));
 /// ```
 #[inline]
 #[must_use]
-pub fn next_andnot_bit(a: &[u64], b: &[u64], size: usize, start: usize) -> Option<usize> {
+pub fn next_andnot_bit<W: Word>(a: &[W], b: &[W], size: usize, start: usize) -> Option<usize> {
     next(And(Set(a), Not(Set(b))), size, start)
 }
 
 /// The lowest bit in `start..size` that is set in one or the other.
 ///
 /// ```
-/// assert_eq!(bitsearch::next_or_bit(&[0b0001], &[0b1000], 64, 1), Some(3));
+/// assert_eq!(bitsearch::next_or_bit(&[0b0001_u64], &[0b1000_u64], 64, 1), Some(3));
 /// ```
 #[inline]
 #[must_use]
-pub fn next_or_bit(a: &[u64], b: &[u64], size: usize, start: usize) -> Option<usize> {
+pub fn next_or_bit<W: Word>(a: &[W], b: &[W], size: usize, start: usize) -> Option<usize> {
     next(Or(Set(a), Set(b)), size, start)
 }
 
@@ -125,6 +126,7 @@ pub fn next_or_bit(a: &[u64], b: &[u64], size: usize, start: usize) -> Option<us
 /// is no lower than `start`, so to compare it with the size says all that is to be known of both.
 #[inline]
 pub(crate) fn next<B: Bits>(bits: B, size: usize, start: usize) -> Option<usize> {
+    let size = bits.bounded(size);
     let index = start / WORD_BITS;
     let ahead = bits.get(index)? >> (start % WORD_BITS);
     let bit = if ahead != 0 {

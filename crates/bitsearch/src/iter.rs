@@ -5,85 +5,86 @@ use core::ops::Range;
 
 use crate::bits::{And, Bits, Not, Or, Set, WORD_BITS, below, from};
 use crate::forward::{next_bit, next_zero_bit};
+use crate::word::Word;
 
 /// All set bits in `start..size`, upwards, or from behind downwards.
 ///
 /// ```
-/// assert!(bitsearch::set_bits(&[0b1101], 64, 1).eq([2, 3]));
-/// assert!(bitsearch::set_bits(&[0b1101], 64, 1).rev().eq([3, 2]));
+/// assert!(bitsearch::set_bits(&[0b1101_u64], 64, 1).eq([2, 3]));
+/// assert!(bitsearch::set_bits(&[0b1101_u64], 64, 1).rev().eq([3, 2]));
 /// ```
-pub fn set_bits(
-    words: &[u64],
+pub fn set_bits<W: Word>(
+    words: &[W],
     size: usize,
     start: usize,
-) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'_> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'_, W> {
     hits(Set(words), size, start)
 }
 
 /// All clear bits in `start..size`, upwards.
 ///
 /// ```
-/// assert!(bitsearch::zero_bits(&[0b1101], 6, 0).eq([1, 4, 5]));
+/// assert!(bitsearch::zero_bits(&[0b1101_u64], 6, 0).eq([1, 4, 5]));
 /// ```
-pub fn zero_bits(
-    words: &[u64],
+pub fn zero_bits<W: Word>(
+    words: &[W],
     size: usize,
     start: usize,
-) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'_> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'_, W> {
     hits(Not(Set(words)), size, start)
 }
 
 /// All bits in `start..size` that are set in both, upwards.
 ///
 /// ```
-/// assert!(bitsearch::and_bits(&[0b1101], &[0b0111], 64, 0).eq([0, 2]));
+/// assert!(bitsearch::and_bits(&[0b1101_u64], &[0b0111_u64], 64, 0).eq([0, 2]));
 /// ```
-pub fn and_bits<'words>(
-    a: &'words [u64],
-    b: &'words [u64],
+pub fn and_bits<'words, W: Word>(
+    a: &'words [W],
+    b: &'words [W],
     size: usize,
     start: usize,
-) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words, W> {
     hits(And(Set(a), Set(b)), size, start)
 }
 
 /// All bits in `start..size` that are set in `a` and clear in `b`, upwards.
 ///
 /// ```
-/// assert!(bitsearch::andnot_bits(&[0b1101], &[0b0111], 64, 0).eq([3]));
+/// assert!(bitsearch::andnot_bits(&[0b1101_u64], &[0b0111_u64], 64, 0).eq([3]));
 /// ```
-pub fn andnot_bits<'words>(
-    a: &'words [u64],
-    b: &'words [u64],
+pub fn andnot_bits<'words, W: Word>(
+    a: &'words [W],
+    b: &'words [W],
     size: usize,
     start: usize,
-) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words, W> {
     hits(And(Set(a), Not(Set(b))), size, start)
 }
 
 /// All bits in `start..size` that are set in one or the other, upwards.
 ///
 /// ```
-/// assert!(bitsearch::or_bits(&[0b1100], &[0b0110], 64, 0).eq([1, 2, 3]));
+/// assert!(bitsearch::or_bits(&[0b1100_u64], &[0b0110_u64], 64, 0).eq([1, 2, 3]));
 /// ```
-pub fn or_bits<'words>(
-    a: &'words [u64],
-    b: &'words [u64],
+pub fn or_bits<'words, W: Word>(
+    a: &'words [W],
+    b: &'words [W],
     size: usize,
     start: usize,
-) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words> {
+) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words, W> {
     hits(Or(Set(a), Set(b)), size, start)
 }
 
 /// All longest runs of set bits below `size`, upwards.
 ///
 /// ```
-/// assert!(bitsearch::set_ranges(&[0b1101], 64).eq([0..1, 2..4]));
+/// assert!(bitsearch::set_ranges(&[0b1101_u64], 64).eq([0..1, 2..4]));
 /// ```
-pub fn set_ranges(
-    words: &[u64],
+pub fn set_ranges<W: Word>(
+    words: &[W],
     size: usize,
-) -> impl FusedIterator<Item = Range<usize>> + Clone + use<'_> {
+) -> impl FusedIterator<Item = Range<usize>> + Clone + use<'_, W> {
     let size = Set(words).clipped(size);
     ranges(size, move |at| next_bit(words, size, at), move |at| next_zero_bit(words, size, at))
 }
@@ -91,12 +92,12 @@ pub fn set_ranges(
 /// All longest runs of clear bits below `size`, upwards.
 ///
 /// ```
-/// assert!(bitsearch::zero_ranges(&[0b1101], 64).eq([1..2, 4..64]));
+/// assert!(bitsearch::zero_ranges(&[0b1101_u64], 64).eq([1..2, 4..64]));
 /// ```
-pub fn zero_ranges(
-    words: &[u64],
+pub fn zero_ranges<W: Word>(
+    words: &[W],
     size: usize,
-) -> impl FusedIterator<Item = Range<usize>> + Clone + use<'_> {
+) -> impl FusedIterator<Item = Range<usize>> + Clone + use<'_, W> {
     let size = Set(words).clipped(size);
     ranges(size, move |at| next_zero_bit(words, size, at), move |at| next_bit(words, size, at))
 }

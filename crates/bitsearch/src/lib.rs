@@ -1,6 +1,7 @@
 //! First, last, next and n-th set or clear bits in words, and areas of clear ones.
 //!
-//! A bitmap is a slice of words; bit `i` is bit `i % 64` of word `i / 64`, least significant first.
+//! A bitmap is a slice of words, of `u64` or another kind of [`Word`]; bit `i` is bit `i % 64` of word `i / 64`, least
+//! significant first. What changes bits, keeps them, or looks for areas, wants words of `u64`.
 //! Searches look at the first `size` of its bits and answer `None` where Linux's `find_bit` family
 //! answers `size` or more. Bits at or beyond `size` never matter, and a `size` beyond the slice
 //! means the whole slice; of several slices the shortest counts.
@@ -8,7 +9,7 @@
 //! ```
 //! use bitsearch::{last_bit, next_bit, next_zero_area, next_zero_bit};
 //!
-//! let map = [0b1001, 0b11];
+//! let map = [0b1001_u64, 0b11];
 //! assert_eq!(next_bit(&map, 128, 1), Some(3));
 //! assert_eq!(next_zero_bit(&map, 128, 64), Some(66));
 //! assert_eq!(last_bit(&map, 128), Some(65));
@@ -46,6 +47,7 @@ mod iter;
 mod nth;
 mod rank;
 mod set;
+mod word;
 mod wrap;
 
 pub use area::{
@@ -66,6 +68,7 @@ pub use nth::{
 };
 pub use rank::RankIndex;
 pub use set::{BitSet, Numbers};
+pub use word::Word;
 pub use wrap::{next_and_bit_wrap, next_bit_wrap, set_bits_wrap};
 
 #[cfg(doctest)]

@@ -2,6 +2,7 @@
 
 use crate::bits::{And, Bits, Not, Set, WORD_BITS, below};
 use crate::cpu::{self, Cpu, Search};
+use crate::word::Word;
 
 /// How many words are counted together.
 const BLOCK: usize = 8;
@@ -9,57 +10,63 @@ const BLOCK: usize = 8;
 /// The set bit below `size` that has `n` set bits below it.
 ///
 /// ```
-/// assert_eq!(bitsearch::nth_bit(&[0b1101], 64, 0), Some(0));
-/// assert_eq!(bitsearch::nth_bit(&[0b1101], 64, 2), Some(3));
-/// assert_eq!(bitsearch::nth_bit(&[0b1101], 64, 3), None);
+/// assert_eq!(bitsearch::nth_bit(&[0b1101_u64], 64, 0), Some(0));
+/// assert_eq!(bitsearch::nth_bit(&[0b1101_u64], 64, 2), Some(3));
+/// assert_eq!(bitsearch::nth_bit(&[0b1101_u64], 64, 3), None);
 /// ```
 #[inline]
 #[must_use]
-pub fn nth_bit(words: &[u64], size: usize, n: usize) -> Option<usize> {
+pub fn nth_bit<W: Word>(words: &[W], size: usize, n: usize) -> Option<usize> {
     nth(Set(words), size, n)
 }
 
 /// The clear bit below `size` that has `n` clear bits below it.
 ///
 /// ```
-/// assert_eq!(bitsearch::nth_zero_bit(&[0b1101], 64, 1), Some(4));
+/// assert_eq!(bitsearch::nth_zero_bit(&[0b1101_u64], 64, 1), Some(4));
 /// ```
 #[inline]
 #[must_use]
-pub fn nth_zero_bit(words: &[u64], size: usize, n: usize) -> Option<usize> {
+pub fn nth_zero_bit<W: Word>(words: &[W], size: usize, n: usize) -> Option<usize> {
     nth(Not(Set(words)), size, n)
 }
 
 /// The same of bits that are set in both.
 ///
 /// ```
-/// assert_eq!(bitsearch::nth_and_bit(&[0b1101], &[0b1011], 64, 1), Some(3));
+/// assert_eq!(bitsearch::nth_and_bit(&[0b1101_u64], &[0b1011_u64], 64, 1), Some(3));
 /// ```
 #[inline]
 #[must_use]
-pub fn nth_and_bit(a: &[u64], b: &[u64], size: usize, n: usize) -> Option<usize> {
+pub fn nth_and_bit<W: Word>(a: &[W], b: &[W], size: usize, n: usize) -> Option<usize> {
     nth(And(Set(a), Set(b)), size, n)
 }
 
 /// The same of bits that are set in `a` and clear in `b`.
 ///
 /// ```
-/// assert_eq!(bitsearch::nth_andnot_bit(&[0b1101], &[0b0100], 64, 1), Some(3));
+/// assert_eq!(bitsearch::nth_andnot_bit(&[0b1101_u64], &[0b0100_u64], 64, 1), Some(3));
 /// ```
 #[inline]
 #[must_use]
-pub fn nth_andnot_bit(a: &[u64], b: &[u64], size: usize, n: usize) -> Option<usize> {
+pub fn nth_andnot_bit<W: Word>(a: &[W], b: &[W], size: usize, n: usize) -> Option<usize> {
     nth(And(Set(a), Not(Set(b))), size, n)
 }
 
 /// The same of bits that are set in `a` and `b` and clear in `c`.
 ///
 /// ```
-/// assert_eq!(bitsearch::nth_and_andnot_bit(&[0b1101], &[0b1111], &[0b0100], 64, 1), Some(3));
+/// assert_eq!(bitsearch::nth_and_andnot_bit(&[0b1101_u64], &[0b1111_u64], &[0b0100_u64], 64, 1), Some(3));
 /// ```
 #[inline]
 #[must_use]
-pub fn nth_and_andnot_bit(a: &[u64], b: &[u64], c: &[u64], size: usize, n: usize) -> Option<usize> {
+pub fn nth_and_andnot_bit<W: Word>(
+    a: &[W],
+    b: &[W],
+    c: &[W],
+    size: usize,
+    n: usize,
+) -> Option<usize> {
     nth(And(And(Set(a), Set(b)), Not(Set(c))), size, n)
 }
 
@@ -69,7 +76,7 @@ pub fn nth_and_andnot_bit(a: &[u64], b: &[u64], c: &[u64], size: usize, n: usize
 /// assert_eq!(bitsearch::count_bits(&[u64::MAX, 0b1101], 67), 66);
 /// ```
 #[must_use]
-pub fn count_bits(words: &[u64], size: usize) -> usize {
+pub fn count_bits<W: Word>(words: &[W], size: usize) -> usize {
     let bits = Set(words);
     cpu::run(Count { bits, size: bits.clipped(size) })
 }
@@ -79,10 +86,14 @@ pub fn count_bits(words: &[u64], size: usize) -> usize {
 /// If `pick` is uniform, so is the bit. Where nothing is set it is not asked.
 ///
 /// ```
-/// assert_eq!(bitsearch::random_bit(&[0b1101], 64, |ranks| ranks - 1), Some(3));
-/// assert_eq!(bitsearch::random_bit(&[0], 64, |_| 0), None);
+/// assert_eq!(bitsearch::random_bit(&[0b1101_u64], 64, |ranks| ranks - 1), Some(3));
+/// assert_eq!(bitsearch::random_bit(&[0_u64], 64, |_| 0), None);
 /// ```
-pub fn random_bit(words: &[u64], size: usize, pick: impl FnOnce(usize) -> usize) -> Option<usize> {
+pub fn random_bit<W: Word>(
+    words: &[W],
+    size: usize,
+    pick: impl FnOnce(usize) -> usize,
+) -> Option<usize> {
     match count_bits(words, size) {
         0 => None,
         ranks => nth_bit(words, size, pick(ranks)),

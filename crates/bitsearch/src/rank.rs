@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::bits::{Set, WORD_BITS};
+use crate::bits::{Set, WORD_BITS, from};
 use crate::cpu::{self, Cpu, Search};
 use crate::iter::set_bits;
 use crate::nth::{count_bits, nth_in_words};
@@ -18,13 +18,19 @@ const CHUNK: usize = 512;
 /// Where set bits are so far apart, on average, those of a chunk are noted one by one: a third of the map at most.
 const SPARSE: usize = 48;
 
+/// Where so far apart, every fourth: a quarter of the map at most.
+const MIDDLING: usize = 16;
+
+/// One of so many is noted there.
+const STEP: usize = 4;
+
 /// Tells how many bits are set before a bit, and which bit has so many before it, without reading the map from its
 /// beginning.
 ///
 /// It lies beside a map that does not change any more, and does not hold it: each question comes with the words
 /// that the index was made of. With others, the answers are wrong, or none. It takes a sixteenth of the map and 96
-/// bits for every 512 that are set; and for each of these 16 more where they are as far apart as 48, on average, and 32
-/// where as far as 128.
+/// bits for every 512 that are set; and for each of these 4 more where they are as far apart as 16, on average, 16
+/// where as far as 48, and 32 where as far as 128.
 ///
 /// ```
 /// let map = [0b1011, 0, 1 << 63];
@@ -58,6 +64,8 @@ struct Chunk {
 enum Places {
     /// Nowhere.
     Dense,
+    /// One of [`STEP`], in `near`, from there on.
+    Middling(u32),
     /// In `near`, from there on.
     Near(u32),
     /// In `far`, from there on.
@@ -81,12 +89,16 @@ impl RankIndex {
             let (first, end) = self.blocks(nth);
             let ones = (self.ones() - nth * CHUNK).min(CHUNK);
             let (start, span) = (first * BLOCK_BITS, (end - first) * BLOCK_BITS);
-            if span < ones * SPARSE {
+            if span < ones * MIDDLING {
                 continue;
             }
             let before = nth * CHUNK - self.before[first] as usize;
             let places = set_bits(words, self.bits, start).skip(before).take(CHUNK);
-            self.chunks[nth].places = if span <= 1 << 16 {
+            self.chunks[nth].places = if span < ones * SPARSE {
+                let noted = Places::Middling(self.near.len() as u32);
+                self.near.extend(places.step_by(STEP).map(|bit| (bit - start) as u16));
+                noted
+            } else if span <= 1 << 16 {
                 let noted = Places::Near(self.near.len() as u32);
                 self.near.extend(places.map(|bit| (bit - start) as u16));
                 noted
@@ -132,6 +144,11 @@ impl RankIndex {
         // Behind the bits of the last chunk there are none.
         match chunk.places {
             Places::Dense => self.select_dense(words, n),
+            Places::Middling(start) => {
+                let noted = *self.near.get(start as usize + n % CHUNK / STEP)?;
+                let noted = chunk.block as usize * BLOCK_BITS + usize::from(noted);
+                nth_from(words, noted, n % STEP).filter(|bit| *bit < self.bits)
+            }
             Places::Near(start) => {
                 let bit = *self.near.get(start as usize + n % CHUNK)?;
                 Some(chunk.block as usize * BLOCK_BITS + usize::from(bit))
@@ -148,6 +165,21 @@ impl RankIndex {
             .map(|bit| first * BLOCK_BITS + bit)
             .filter(|bit| *bit < self.bits)
     }
+}
+
+/// The set bit that has `n` set bits before it from `bit` on, which is set: few and near.
+#[inline]
+fn nth_from(words: &[u64], bit: usize, n: usize) -> Option<usize> {
+    let mut index = bit / WORD_BITS;
+    let mut word = words.get(index)? & from(bit);
+    for _ in 0..n {
+        word &= word.wrapping_sub(1);
+        while word == 0 {
+            index += 1;
+            word = *words.get(index)?;
+        }
+    }
+    Some(index * WORD_BITS + word.trailing_zeros() as usize)
 }
 
 /// Looks for a set bit by its rank, in the blocks that have those of a chunk.

@@ -314,7 +314,7 @@ impl<'a, T: Send + Sync + 'static> LockedIdr<'a, T> {
     ///
     /// [`NotAllocated`] if `id` is free.
     pub fn remove(&mut self, id: u32) -> Result<Option<Arc<T>>, NotAllocated> {
-        let root = self.idr.root.load(self.guard).filter(|root| root.reaches(id));
+        let root = self.idr.root.load(self.guard);
         let removed = root.and_then(|root| root.remove(id, self.guard));
         let removed = removed.ok_or(NotAllocated { id })?;
         self.writer.len -= 1;

@@ -12,6 +12,8 @@ extern crate std;
 mod id_tree;
 #[cfg(feature = "std")]
 mod idr;
+#[cfg(feature = "std")]
+mod keyed;
 mod node;
 mod pool;
 #[cfg(feature = "std")]
@@ -21,6 +23,8 @@ mod tree;
 
 #[cfg(feature = "std")]
 pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated, ReservedId};
+#[cfg(feature = "std")]
+pub use keyed::{IdKey, Keyed, KeyedIdr};
 pub use pool::{AcquireError, IdPool, NotInUse, Reservation};
 #[cfg(feature = "std")]
 pub use rcu::{ChangeGuard, ReadGuard, pin, pin_to_change, reclaim};

@@ -43,6 +43,14 @@ pub(crate) struct Removed<T> {
     pub(crate) left_leaf_empty: bool,
 }
 
+/// A free id in a leaf, which is the `nth` child of its parent.
+struct FreePlace<'g, T: Send + Sync + 'static> {
+    id: u32,
+    leaf: &'g TreeNode<T>,
+    parent: &'g TreeNode<T>,
+    nth: usize,
+}
+
 impl<T: Send + Sync + 'static> TreeNode<T> {
     /// Makes an empty node.
     pub(crate) fn new(level: u32) -> Self {
@@ -129,8 +137,8 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         Ok(old)
     }
 
-    /// Allocates the lowest free id from `start` to `last` for the value, if there is one; all count from the
-    /// node's first. Returns the leaf, too.
+    /// Allocates the lowest free id from `start` to `last` for the value, if there is one; the node must be the root.
+    /// Returns the leaf, too.
     #[inline]
     pub(crate) fn alloc<'g>(
         &'g self,
@@ -139,14 +147,79 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         value: &mut Option<Arc<T>>,
         guard: &'g ReadGuard,
     ) -> Option<(u32, &'g Self)> {
-        let Places::Values(values) = &self.places else {
-            return self.alloc_below(start, last, value, guard);
-        };
+        match &self.places {
+            Places::Values(_) => self.alloc_in_leaf(start, last, value),
+            Places::Children(_) => self.alloc_nearby(start, last, value, guard),
+        }
+    }
+
+    /// The same in a leaf; ids count from its first.
+    #[inline]
+    fn alloc_in_leaf(
+        &self,
+        start: u32,
+        last: u32,
+        value: &mut Option<Arc<T>>,
+    ) -> Option<(u32, &Self)> {
         let index = self.taken.next_clear(start as usize % WIDTH)?;
         let id = number(index);
         if id > last {
             return None;
         }
+        self.take(index, value);
+        Some((id, self))
+    }
+
+    /// The same from a root that is no leaf.
+    #[inline(never)]
+    fn alloc_nearby<'g>(
+        &'g self,
+        start: u32,
+        last: u32,
+        value: &mut Option<Arc<T>>,
+        guard: &'g ReadGuard,
+    ) -> Option<(u32, &'g Self)> {
+        let Some(FreePlace { id, leaf, parent, nth }) = self.straight_down(start, guard) else {
+            return self.alloc_below(start, last, value, guard);
+        };
+        if id > last {
+            return None;
+        }
+        leaf.take(id as usize % WIDTH, value);
+        if leaf.taken.is_full() {
+            parent.taken.set(nth);
+            if parent.taken.is_full() {
+                self.note_full(id, guard);
+            }
+        }
+        Some((id, leaf))
+    }
+
+    /// The lowest free id from `start` on, if it is in the first leaf that may have one, and that is there.
+    #[inline]
+    fn straight_down<'g>(&'g self, start: u32, guard: &'g ReadGuard) -> Option<FreePlace<'g, T>> {
+        let (mut leaf, mut shift, mut lowest) = (self, self.shift(), start);
+        let (mut parent, mut nth) = (self, 0);
+        while let Places::Children(children) = &leaf.places {
+            let first = (lowest >> shift) as usize % WIDTH;
+            nth = leaf.taken.next_clear(first)?;
+            if nth != first {
+                // The highest node has places for more ids than there are.
+                let child = (u64::from(lowest) >> shift) + u64::from(number(nth - first));
+                lowest = u32::try_from(child << shift).ok()?;
+            }
+            parent = leaf;
+            leaf = children[nth].load(guard)?;
+            shift -= NODE_BITS;
+        }
+        let index = leaf.taken.next_clear(lowest as usize % WIDTH)?;
+        Some(FreePlace { id: lowest & !(number(WIDTH) - 1) | number(index), leaf, parent, nth })
+    }
+
+    /// Takes an id of a leaf, which is free.
+    #[inline]
+    fn take(&self, index: usize, value: &mut Option<Arc<T>>) {
+        let Places::Values(values) = &self.places else { return };
         let (word, bit) = (index / 64, bit(index));
         // Without one, the id is taken for a value that comes later.
         if let Some(value) = value.take() {
@@ -154,10 +227,23 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
             self.present.write(word, self.present.word(word) | bit);
         }
         self.taken.write(word, self.taken.word(word) | bit);
-        Some((id, self))
     }
 
-    /// The same in a node that is no leaf.
+    /// Notes that the leaf of `id` is full, and what is full above; returns whether the node is.
+    #[cold]
+    #[inline(never)]
+    fn note_full(&self, id: u32, guard: &ReadGuard) -> bool {
+        if let Places::Children(children) = &self.places {
+            let index = self.index(id);
+            if children[index].load(guard).is_some_and(|child| child.note_full(id, guard)) {
+                self.taken.set(index);
+            }
+        }
+        self.taken.is_full()
+    }
+
+    /// Allocates the lowest free id from `start` to `last`, wherever it is; all count from the node's first.
+    #[cold]
     #[inline(never)]
     fn alloc_below<'g>(
         &'g self,
@@ -166,7 +252,9 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         value: &mut Option<Arc<T>>,
         guard: &'g ReadGuard,
     ) -> Option<(u32, &'g Self)> {
-        let Places::Children(children) = &self.places else { return None };
+        let Places::Children(children) = &self.places else {
+            return self.alloc_in_leaf(start, last, value);
+        };
         let first = self.index(start);
         let mut index = self.taken.next_clear(first)?;
         let shift = self.shift();
@@ -183,7 +271,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
             }
             let child = children[index].load(guard)?;
             // At most the first child may be without a free id from its start on.
-            if let Some((id, leaf)) = child.alloc(start_below, last_below, value, guard) {
+            if let Some((id, leaf)) = child.alloc_below(start_below, last_below, value, guard) {
                 if child.taken.is_full() {
                     self.taken.set(index);
                 }
@@ -202,30 +290,32 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         self.present.set(index);
     }
 
-    /// Frees `id`; `None` if it is free.
+    /// Frees `id`; `None` if it is free. The node must be the root.
     #[inline]
     pub(crate) fn remove(&self, id: u32, guard: &ReadGuard) -> Option<Removed<T>> {
-        let Places::Values(values) = &self.places else { return self.remove_below(id, guard) };
+        if !self.reaches(id) {
+            return None;
+        }
+        let (mut leaf, mut shift) = (self, self.shift());
+        while let Places::Children(children) = &leaf.places {
+            let index = (id >> shift) as usize % WIDTH;
+            let child = children[index].load(guard)?;
+            // If the id is free, this says so already.
+            leaf.taken.clear(index);
+            leaf = child;
+            shift -= NODE_BITS;
+        }
+        let Places::Values(values) = &leaf.places else { return None };
         let index = id as usize % WIDTH;
         let (word, bit) = (index / 64, bit(index));
-        let taken = self.taken.word(word);
+        let taken = leaf.taken.word(word);
         if taken & bit == 0 {
             return None;
         }
-        self.taken.write(word, taken & !bit);
-        self.present.write(word, self.present.word(word) & !bit);
+        leaf.taken.write(word, taken & !bit);
+        leaf.present.write(word, leaf.present.word(word) & !bit);
         let value = values[index].swap(None);
-        Some(Removed { value, left_leaf_empty: taken == bit && self.taken.is_empty() })
-    }
-
-    /// The same in a node that is no leaf.
-    #[inline(never)]
-    fn remove_below(&self, id: u32, guard: &ReadGuard) -> Option<Removed<T>> {
-        let Places::Children(children) = &self.places else { return None };
-        let index = self.index(id);
-        let removed = children[index].load(guard)?.remove(id, guard)?;
-        self.taken.clear(index);
-        Some(removed)
+        Some(Removed { value, left_leaf_empty: taken == bit && leaf.taken.is_empty() })
     }
 
     /// Drops the empty nodes on the way to `id`, and returns whether the node itself is.

@@ -45,11 +45,13 @@ fn remove<P: Send + Sync + 'static>(
         debug_assert!(removed.is_some(), "a pid has its numbers in all namespaces or in none");
         let left = namespace.processes() - 1;
         namespace.set_processes(left);
-        if namespace.life() == ReaperState::Stopped && matches!(left, 1 | 2) {
-            to_wake.push(Arc::clone(namespace));
-        }
-        if number == 1 && namespace.life() == ReaperState::Running {
-            namespace.set_life(ReaperState::Stopped);
+        match namespace.life() {
+            ReaperState::Stopped if matches!(left, 1 | 2) => to_wake.push(Arc::clone(namespace)),
+            ReaperState::Running if number == 1 => namespace.set_life(ReaperState::Stopped),
+            ReaperState::Awaited
+            | ReaperState::Running
+            | ReaperState::Elsewhere
+            | ReaperState::Stopped => {}
         }
     }
     removed
@@ -76,15 +78,20 @@ impl<P: Send + Sync + 'static> PidNamespace<P> {
     pub fn destroy(&self) -> Vec<Arc<Pid<P>>> {
         self.disable_pid_allocation();
         let mut freed = Vec::new();
+        // The processes that wait are freed, too.
+        let mut to_wake = Vec::new();
         let mut next = 1;
         // Not pinned throughout: there may be millions.
         while let Some(first) = self.get_ge_pid(next) {
+            to_wake.clear();
             // The namespaces of one, and of all of the same namespace that follow it here.
             let guard = pin_to_change();
             let mut levels = first.namespace().lock_lineage(&guard);
             let beside = self.pids_from(next, &guard).take_while(|(_, pid)| pid.is_beside(&first));
             for (number, pid) in beside.take(TOGETHER) {
-                freed.extend(remove(&mut levels, pid, &mut Vec::new()));
+                if let Some(pid) = remove(&mut levels, pid, &mut to_wake) {
+                    freed.push(pid);
+                }
                 next = number + 1;
             }
         }

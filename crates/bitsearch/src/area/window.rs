@@ -49,6 +49,9 @@ const FEW_WINDOWS: usize = 6;
 /// The same, of windows of long runs in dense bits, where the other way needs nothing of the processor.
 const FEW_LONG_WINDOWS: usize = 3;
 
+/// So many windows side by side are worth the blocks of very long runs.
+const MANY_WINDOWS: usize = 16;
+
 impl<'words> Runs<'words> {
     /// Runs in no more words than the size, which is not 0, needs: a search must not go on behind.
     #[inline(always)]
@@ -171,7 +174,10 @@ impl<'words> Runs<'words> {
             };
             if is_dense {
                 return Slide::Dense(start);
-            } else if windows >= FEW_WINDOWS && self.len >= long::MIN_BLOCKS_LEN {
+            } else if windows >= FEW_WINDOWS
+                && self.len >= long::MIN_BLOCKS_LEN
+                && (self.size - start) / MANY_WINDOWS >= self.len
+            {
                 return Slide::Sparse(start);
             }
         }

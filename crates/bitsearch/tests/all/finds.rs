@@ -207,7 +207,7 @@ fn the_last_bit_is_the_highest_set_one_below_the_size() {
         assert_eq!(last_bit(&MAP, size), Some(bit));
     }
     assert_eq!(last_bit(&MAP, 0), None);
-    assert_eq!(last_bit(&[0, 0], 128), None);
+    assert_eq!(last_bit(&[0_u64, 0], 128), None);
 }
 
 #[test]
@@ -234,15 +234,15 @@ fn a_size_beyond_the_slice_means_the_whole_slice() {
     assert_eq!(next_zero_bit(&MAP, 1000, 99), Some(100));
     assert_eq!(next_zero_bit(&MAP, 1000, 128), None);
     assert_eq!(last_bit(&MAP, usize::MAX), Some(99));
-    assert_eq!(next_bit(&[], 5, 0), None);
-    assert_eq!(last_bit(&[], 5), None);
+    assert_eq!(next_bit::<u64>(&[], 5, 0), None);
+    assert_eq!(last_bit::<u64>(&[], 5), None);
 }
 
 #[test]
 fn a_single_bit_is_found_in_every_word() {
     let (words, bits) = (100, 6400);
     for bit in (5..bits).step_by(61) {
-        let mut map = vec![0; words];
+        let mut map = vec![0_u64; words];
         map[bit / 64] = 1 << (bit % 64);
         let full: Vec<_> = map.iter().map(|word| !word).collect();
         for found in [
@@ -264,6 +264,6 @@ fn a_single_bit_is_found_in_every_word() {
 #[test]
 fn one_set_bit_is_the_random_one() {
     for rank in 0..1 {
-        assert_eq!(random_bit(&[0, 1 << 7], 128, |ranks| rank % ranks), Some(71));
+        assert_eq!(random_bit(&[0_u64, 1 << 7], 128, |ranks| rank % ranks), Some(71));
     }
 }

@@ -5,3 +5,4 @@ mod changes;
 mod finds;
 mod indexed;
 mod sets;
+mod words;

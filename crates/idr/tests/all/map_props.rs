@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use idr::{Idr, NoFreeId, NotAllocated, pin, pin_to_change};
+use idr::{IdKey, Idr, KeyedIdr, NoFreeId, NotAllocated, pin, pin_to_change};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -179,6 +179,64 @@ proptest! {
         for (id, stored) in &model.values {
             prop_assert_eq!(idr.find(*id, &guard).copied(), *stored);
             prop_assert!(idr.lock(&pin_to_change()).is_allocated(*id));
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum KeyedStep {
+    Insert {
+        first: u32,
+        ids: u32,
+    },
+    /// Remove by a key there has been, perhaps once more.
+    Remove {
+        nth: prop::sample::Index,
+    },
+}
+
+fn keyed_step() -> impl Strategy<Value = KeyedStep> {
+    prop_oneof![
+        3 => (id(), 0..40u32).prop_map(|(first, ids)| KeyedStep::Insert { first, ids }),
+        2 => any::<prop::sample::Index>().prop_map(|nth| KeyedStep::Remove { nth }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_key_finds_its_own_value_or_none(steps in vec(keyed_step(), 0..200)) {
+        let map = KeyedIdr::new();
+        let mut keys: Vec<IdKey> = Vec::new();
+        let mut model: BTreeMap<u32, IdKey> = BTreeMap::new();
+        for (value, step) in steps.into_iter().enumerate() {
+            match step {
+                KeyedStep::Insert { first, ids } => {
+                    let last = first.saturating_add(ids);
+                    let lowest = (first..=last).find(|id| !model.contains_key(id));
+                    let key = map.insert(first..=last, value).ok();
+                    prop_assert_eq!(key.map(|key| key.id), lowest);
+                    keys.extend(key);
+                    model.extend(key.map(|key| (key.id, key)));
+                }
+                KeyedStep::Remove { nth } if !keys.is_empty() => {
+                    let key = *nth.get(&keys);
+                    let is_there = model.get(&key.id) == Some(&key);
+                    prop_assert_eq!(map.remove(key).is_some(), is_there);
+                    if is_there {
+                        model.remove(&key.id);
+                    }
+                }
+                KeyedStep::Remove { .. } => {}
+            }
+            let guard = pin();
+            for key in &keys {
+                let is_there = model.get(&key.id) == Some(key);
+                prop_assert_eq!(map.find(*key, &guard).is_some(), is_there);
+                prop_assert_eq!(map.get(*key).is_some(), is_there);
+                prop_assert_eq!(IdKey::from(u64::from(*key)), *key);
+            }
+            prop_assert!(map.iter(&guard).map(|(key, _)| key).eq(model.values().copied()));
+            prop_assert_eq!((map.len(), map.is_empty()), (model.len() as u64, model.is_empty()));
         }
     }
 }
