@@ -158,6 +158,12 @@ pub struct LaneReturns {
     len: usize,
 }
 
+impl Default for LaneReturns {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl LaneReturns {
     /// A read with less room takes no lane: two codes, and one with a transaction.
     pub const MOST_BYTES: usize = 3 * size_of::<u32>() + size_of::<BinderTransactionData>();
