@@ -300,7 +300,7 @@ static void modes(void)
 
 static void *call_on(void *unused)
 {
-	for (uint32_t word = 0; word < 2000; word++)
+	for (uint32_t word = 0; word < 300; word++)
 		CHECK(ask(device, ECHO, word) == word);
 	return unused;
 }

@@ -59,7 +59,7 @@ pub(crate) fn free_run(
     call: &BinderWriteRead,
     start: u64,
 ) {
-    if lanes.has_buffers() {
+    if lanes.has_lent() {
         let run = BinderWriteRead { write_size: call.write_consumed, ..*call };
         let commands = CopiedCommands::of(memory, &run, start);
         LaneCommands::parse(commands.bytes(), lanes).free(lanes);

@@ -21,8 +21,8 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 /// What the threads with slots in a ring have of lanes.
 pub(crate) struct RingLanes {
     slots: [SlotLanes; SLOTS as usize],
-    /// Whether there was a lane: else no buffer can be freed.
-    has_buffers: AtomicBool,
+    /// Whether anything has come by a lane: else no buffer can be freed.
+    has_lent: AtomicBool,
 }
 
 /// What a thread has of lanes. The thread alone uses it, and handlers of its signals in between.
@@ -65,7 +65,7 @@ impl RingLanes {
     pub(crate) const fn new() -> Self {
         Self {
             slots: [const { SlotLanes::new() }; SLOTS as usize],
-            has_buffers: AtomicBool::new(false),
+            has_lent: AtomicBool::new(false),
         }
     }
 
@@ -73,9 +73,9 @@ impl RingLanes {
         &self.slots[slot.number() as usize]
     }
 
-    /// Whether anything may come by lanes, or have come.
-    pub(crate) fn has_buffers(&self) -> bool {
-        self.has_buffers.load(Ordering::Relaxed)
+    /// Whether anything has come by a lane.
+    pub(crate) fn has_lent(&self) -> bool {
+        self.has_lent.load(Ordering::Relaxed)
     }
 
     /// Has the slot of this thread busy. None if it is: a handler has interrupted a call, or left one by a jump.
@@ -127,7 +127,7 @@ impl RingLanes {
                 unsafe { unmap(buffer, BUFFER_BYTES) };
             }
         }
-        self.has_buffers.store(false, Ordering::Relaxed);
+        self.has_lent.store(false, Ordering::Relaxed);
     }
 
     /// Forgets what another process has: nothing of it is mapped in its child.
@@ -138,7 +138,7 @@ impl RingLanes {
             core::mem::forget(slot.take_place());
             slot.reset();
         }
-        self.has_buffers.store(false, Ordering::Relaxed);
+        self.has_lent.store(false, Ordering::Relaxed);
     }
 }
 
@@ -245,7 +245,6 @@ impl BusySlot<'_> {
 
     pub(crate) fn create_place(&self) -> Option<(LanePlace, OwnedFd)> {
         self.own().buffer_for()?;
-        self.lanes.has_buffers.store(true, Ordering::Relaxed);
         let (start, file) = create_segment().ok()?;
         Some((LanePlace { start }, file))
     }
@@ -270,6 +269,7 @@ impl BusySlot<'_> {
         // SAFETY: a buffer has room for as much, is no segment, and nothing is lent of it.
         unsafe { place.segment().copy_reply(buffer.as_ptr(), len) };
         is_lent.store(true, Ordering::Release);
+        self.lanes.has_lent.store(true, Ordering::Relaxed);
         true
     }
 
@@ -319,6 +319,7 @@ impl RingLanes {
         let is_there =
             |slot: &&SlotLanes| slot.buffer.load(Ordering::Relaxed).addr() as u64 == address;
         // Those that have none have null.
-        (address != 0).then(|| self.slots.iter().find(is_there))?
+        let is_any = address != 0 && self.has_lent();
+        is_any.then(|| self.slots.iter().find(is_there))?
     }
 }

@@ -244,7 +244,8 @@ impl RingEntry {
         Self {
             mark: AtomicUsize::new(0),
             users: AtomicU32::new(0),
-            fd: AtomicI32::new(-1),
+            // Of zeros alone, the table takes no room in the library's file.
+            fd: AtomicI32::new(0),
             refusals: AtomicU32::new(0),
             stacks: [const { StackNote::new() }; SLOTS as usize],
             lanes: RingLanes::new(),
