@@ -279,7 +279,7 @@ impl<P> CallerLane<P> {
                 self.leave_to_driver(system, call, commands, is_interrupted)
             }
             Some(CallLeft::TakenBack) => {
-                self.fail();
+                self.fail_unless(is_interrupted);
                 self.not_made(system, call, commands, is_interrupted)
             }
             None => self.not_made(system, call, commands, is_interrupted),
@@ -386,7 +386,7 @@ impl<P> CallerLane<P> {
         commands: &LaneCommands,
         is_interrupted: bool,
     ) -> LaneEnd {
-        self.fail();
+        self.fail_unless(is_interrupted);
         commands.free(system.buffers());
         call.write_consumed = call.write_size;
         // It waits for a reply, until the driver says otherwise.
@@ -395,6 +395,13 @@ impl<P> CallerLane<P> {
             LaneEnd::Ended(RingOutcome::Done(Err(Errno::EINTR)))
         } else {
             LaneEnd::ReadByRing
+        }
+    }
+
+    /// A call has ended otherwise than by a reply. A signal to the caller says nothing of the server.
+    fn fail_unless(&mut self, is_interrupted: bool) {
+        if !is_interrupted {
+            self.fail();
         }
     }
 

@@ -1,7 +1,6 @@
 use core::cell::{Cell, RefCell};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::boxed::Box;
 use std::collections::VecDeque;
 use std::vec;
 use std::vec::Vec;
@@ -312,6 +311,24 @@ fn a_signal_ends_a_call_and_what_is_written_is_made_once() {
 }
 
 #[test]
+fn a_lane_pauses_for_what_its_server_does_not_for_signals() {
+    for (slept, next) in
+        [(SleepEnd::Interrupted, LaneEnd::Done), (SleepEnd::TimedOut, LaneEnd::ByRing)]
+    {
+        let process = Process::new();
+        let mut caller = process.with_lane();
+        process.play(&[(nothing, slept)]);
+        let _ = process.call(&mut caller, &send());
+        process.standing().store(IN_NO_CALL, Ordering::Relaxed);
+        assert!(process.lane().head().word.warm());
+        if next == LaneEnd::Done {
+            process.play(&[(reply, SleepEnd::Woken)]);
+        }
+        assert_eq!(process.call(&mut caller, &send()).0, next);
+    }
+}
+
+#[test]
 fn a_call_that_a_handler_has_left_is_not_left_again() {
     let leave: fn(&Process) = |process| {
         let left = process.lane().head().word.leave();
@@ -387,5 +404,4 @@ fn a_thread_that_is_refused_asks_less_and_less() {
         }
     }
     assert_eq!(asked, [2, 8, 20]);
-    let _ = Box::new(caller).end();
 }
