@@ -20,7 +20,7 @@ use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
 use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, payload_len};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use self::caller::LanePlace;
+use self::caller::DevicePlace;
 use self::server::{OwnedLanes, ServedLanes, Serving};
 use crate::lane_memory::LaneBuffers;
 use crate::lent_memory::LentMemory;
@@ -40,7 +40,7 @@ pub(crate) struct DeviceLanes {
 /// What a thread has of a device's lanes.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadLanes {
-    caller: LaneCaller<LanePlace>,
+    caller: LaneCaller<DevicePlace>,
     owned: OwnedLanes,
     /// The call that it serves, which came by a lane.
     serving: Option<Serving>,

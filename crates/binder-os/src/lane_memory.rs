@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use binder_lane::LaneSegment;
 use binder_lane::layout::{DATA_BYTES, SEGMENT_BYTES};
-use binder_ring_client::lane::{self, create_segment};
+use binder_ring_client::lane::{ReceivedBuffers, create_segment};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::{fork_count, ring_memory};
@@ -155,7 +155,7 @@ impl LaneBuffers {
     }
 }
 
-impl lane::LaneBuffers for LaneBuffers {
+impl ReceivedBuffers for LaneBuffers {
     fn has_buffer_at(&self, address: u64) -> bool {
         self.starting_at(address).is_some()
     }

@@ -14,7 +14,7 @@ use binder_lane::layout::{DATA_BYTES, SEGMENT_BYTES};
 use binder_lane::{CallLeft, LaneId, LaneSegment};
 use binder_ring::SlotIndex;
 use binder_ring::layout::SLOTS;
-use binder_ring_client::lane::{LaneBuffers, LaneCaller, create_segment};
+use binder_ring_client::lane::{LaneCaller, ReceivedBuffers, create_segment};
 use rustix::fd::OwnedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
@@ -302,7 +302,7 @@ impl Drop for BusySlot<'_> {
     }
 }
 
-impl LaneBuffers for RingLanes {
+impl ReceivedBuffers for RingLanes {
     fn has_buffer_at(&self, address: u64) -> bool {
         self.buffer_at(address).is_some()
     }

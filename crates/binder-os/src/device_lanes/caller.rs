@@ -20,20 +20,20 @@ use crate::lane_memory::{LaneBuffer, LaneBuffers, LaneMemory};
 
 /// The memory of a lane by which a thread calls.
 #[derive(Debug)]
-pub(crate) struct LanePlace {
+pub(crate) struct DevicePlace {
     memory: LaneMemory,
     /// Where what comes back lies, until it is freed.
     buffer: usize,
 }
 
-impl LanePlace {
+impl DevicePlace {
     pub(super) fn give_back(self, lanes: &DeviceLanes) {
         lanes.buffers.give_back(self.buffer);
     }
 }
 
 impl LaneContext<'_, '_> {
-    fn buffer_of(&self, place: &LanePlace) -> Option<&LaneBuffer> {
+    fn buffer_of(&self, place: &DevicePlace) -> Option<&LaneBuffer> {
         self.lanes.buffers.at(place.buffer)
     }
 }
@@ -57,7 +57,7 @@ impl RingSystem for LaneContext<'_, '_> {
 }
 
 impl LaneSystem for LaneContext<'_, '_> {
-    type Place = LanePlace;
+    type Place = DevicePlace;
     type Buffers = LaneBuffers;
 
     fn ring(&self) -> &ClientRing {
@@ -72,29 +72,29 @@ impl LaneSystem for LaneContext<'_, '_> {
         &self.lanes.buffers
     }
 
-    fn create_place(&self) -> Option<(LanePlace, OwnedFd)> {
+    fn create_place(&self) -> Option<(DevicePlace, OwnedFd)> {
         let (memory, file) = LaneMemory::create().ok()?;
         let buffer = self.lanes.buffers.take()?;
-        Some((LanePlace { memory, buffer }, file))
+        Some((DevicePlace { memory, buffer }, file))
     }
 
-    fn give_back(&self, place: LanePlace) {
+    fn give_back(&self, place: DevicePlace) {
         place.give_back(self.lanes);
     }
 
-    fn segment(&self, place: &LanePlace) -> LaneSegment {
+    fn segment(&self, place: &DevicePlace) -> LaneSegment {
         *place.memory.segment()
     }
 
-    fn address(&self, place: &LanePlace) -> u64 {
+    fn address(&self, place: &DevicePlace) -> u64 {
         self.buffer_of(place).map_or(0, LaneBuffer::address)
     }
 
-    fn is_lent(&self, place: &LanePlace) -> bool {
+    fn is_lent(&self, place: &DevicePlace) -> bool {
         self.buffer_of(place).is_none_or(LaneBuffer::is_lent)
     }
 
-    fn receive(&self, place: &LanePlace, len: usize) -> bool {
+    fn receive(&self, place: &DevicePlace, len: usize) -> bool {
         let segment = place.memory.segment();
         // SAFETY: `fill` lets so many bytes be written, and a buffer is no segment.
         let copy = |to| unsafe { segment.copy_reply(to, len) };

@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, IntoBytes};
 pub const PLAIN_FLAGS: u32 = TF_ACCEPT_FDS | TF_STATUS_CODE;
 
 /// The buffers in which a device's clients find what came by lanes.
-pub trait LaneBuffers {
+pub trait ReceivedBuffers {
     /// Whether one of them starts at this address.
     fn has_buffer_at(&self, address: u64) -> bool;
 
@@ -51,7 +51,7 @@ pub struct PlainSend {
 
 impl LaneCommands {
     /// Reads commands.
-    pub fn parse(commands: &[u8], buffers: &impl LaneBuffers) -> Self {
+    pub fn parse(commands: &[u8], buffers: &impl ReceivedBuffers) -> Self {
         let mut parsed = Self::default();
         let mut rest = commands;
         while let Some((code, payload)) = rest.split_first_chunk() {
@@ -82,7 +82,7 @@ impl LaneCommands {
         self.is_send_last = false;
     }
 
-    fn note_freed(&mut self, address: u64, buffers: &impl LaneBuffers) {
+    fn note_freed(&mut self, address: u64, buffers: &impl ReceivedBuffers) {
         if !buffers.has_buffer_at(address) {
             self.note_other();
         } else if let Some(place) = self.freed.get_mut(self.freed_count) {
@@ -145,7 +145,7 @@ impl LaneCommands {
     }
 
     /// Frees the buffers of lanes.
-    pub fn free(&self, buffers: &impl LaneBuffers) {
+    pub fn free(&self, buffers: &impl ReceivedBuffers) {
         for address in &self.freed[..self.freed_count] {
             buffers.free(*address);
         }
@@ -209,7 +209,7 @@ mod tests {
     /// A device with one buffer.
     struct Own;
 
-    impl LaneBuffers for Own {
+    impl ReceivedBuffers for Own {
         fn has_buffer_at(&self, address: u64) -> bool {
             address == OWN
         }

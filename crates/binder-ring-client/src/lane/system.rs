@@ -8,7 +8,7 @@ use binder_ring::SlotIndex;
 use binder_uapi::{BinderTransactionData, BinderWriteRead, Errno, LaneOpen};
 use rustix::fd::OwnedFd;
 
-use super::commands::LaneBuffers;
+use super::commands::ReceivedBuffers;
 use crate::caller::RingSystem;
 use crate::exchange::RingOutcome;
 use crate::ring::{ClientRing, create_shared};
@@ -20,7 +20,7 @@ pub trait LaneSystem: RingSystem {
     /// What a lane has of the process's memory: its segment, and a buffer for what comes back.
     type Place;
     /// The buffers of the device.
-    type Buffers: LaneBuffers;
+    type Buffers: ReceivedBuffers;
 
     /// The ring of the device.
     fn ring(&self) -> &ClientRing;

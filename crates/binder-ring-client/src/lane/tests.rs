@@ -132,7 +132,7 @@ impl RingSystem for Process {
     }
 }
 
-impl LaneBuffers for Process {
+impl ReceivedBuffers for Process {
     fn has_buffer_at(&self, address: u64) -> bool {
         address == BUFFER
     }
