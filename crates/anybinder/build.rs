@@ -13,8 +13,8 @@ const BUILT: &str = "libbinder_ring_preload.so";
 const LIBRARY: &str = "libanybinder_ring.so";
 
 /// The crates that it is made of.
-const SOURCES: [&str; 4] =
-    ["binder-ring-preload", "binder-ring-client", "binder-ring", "binder-uapi"];
+const SOURCES: [&str; 5] =
+    ["binder-ring-preload", "binder-ring-client", "binder-lane", "binder-ring", "binder-uapi"];
 
 /// Without any library of the system, and so that what it would need of one is found out here.
 const LINK_ARGUMENTS: [&str; 4] =

@@ -1,7 +1,9 @@
 // disturbed.c - a client whose threads call while signals, jumps, forks, stops and closes disturb them, all at once.
 //
 //   gcc -O2 -pthread -o disturbed disturbed.c
-//   disturbed SECONDS    fails if an echo is another's, or if a call never ends
+//   disturbed SECONDS [SERVER]    fails if an echo is another's, or if a call never ends
+//
+// SERVER is a program that serves them in its place, called as `SERVER server`.
 #include "echo.h"
 
 #include <pthread.h>
@@ -168,6 +170,17 @@ static pid_t start_stopper(int seconds)
 	_exit(0);
 }
 
+static const char *server;
+
+// It says that it is ready on its standard output.
+static void serve_by_another(int ready)
+{
+	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+	CHECK(dup2(ready, STDOUT_FILENO) == STDOUT_FILENO);
+	execl(server, server, "server", NULL);
+	err(1, "%s", server);
+}
+
 int main(int argc, char **argv)
 {
 	struct {
@@ -179,10 +192,11 @@ int main(int argc, char **argv)
 			 { SIGUSR2, jump_out, 0 },	   { SIGRTMIN + 1, call_in_handler, SA_ONSTACK | SA_RESTART } };
 	void *(*others[])(void *) = { make_threads, make_children, change_numbers, send_signals };
 	enum { OTHERS = sizeof others / sizeof *others };
-	if (argc != 2)
-		errx(2, "usage: disturbed SECONDS");
+	if (argc != 2 && argc != 3)
+		errx(2, "usage: disturbed SECONDS [SERVER]");
 	alarm(HANG_TIMEOUT_S);
-	pid_t service = start_service(serve);
+	server = argv[2];
+	pid_t service = start_service(server ? serve_by_another : serve);
 	device = open_client();
 	handlers_device = open_client();
 	for (size_t at = 0; at < sizeof handlers / sizeof *handlers; at++) {

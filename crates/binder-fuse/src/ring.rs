@@ -273,7 +273,7 @@ impl SessionShared {
         let thread = CallingThread { priority, ..CallingThread::default() };
         let posted = call;
         let mut call = new_call(batch, request, &posted);
-        if ring.knows_lanes() {
+        if ring.calls_by_lanes() || ring.serves_lanes() {
             call.tell_standing();
         }
         if let Some(mut fetch) = batch.spares.fetch(request, &posted)

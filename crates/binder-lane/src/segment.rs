@@ -43,7 +43,13 @@ impl LaneSegment {
         Self { start }
     }
 
+    /// Where it is mapped.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
     /// Its beginning.
+    #[inline]
     pub fn head(&self) -> &LaneHead {
         // SAFETY: a head lies there, aligned since the segment is; it is of atomics alone, for which any bytes do.
         unsafe { self.start.cast().as_ref() }
@@ -53,6 +59,22 @@ impl LaneSegment {
     #[must_use]
     pub fn write_request(&self, bytes: &[u8]) -> bool {
         self.write(Part::Request, bytes)
+    }
+
+    /// Copies `len` bytes from `from` to a call's data. Says whether they have room. For a caller whose bytes may change
+    /// meanwhile.
+    ///
+    /// # Safety
+    ///
+    /// At `from` so many bytes can be read, and they are not of a segment.
+    #[must_use]
+    pub unsafe fn copy_request_in(&self, from: *const u8, len: usize) -> bool {
+        let has_room = len <= DATA_BYTES;
+        if has_room {
+            // SAFETY: the range lies within the segment, as was checked; the other is the caller's promise.
+            unsafe { ptr::copy_nonoverlapping(from, self.place(Part::Request), len) }
+        }
+        has_room
     }
 
     /// Writes a reply's data. Says whether it has room. For the server.

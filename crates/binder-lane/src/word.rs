@@ -67,6 +67,7 @@ pub struct LeftToDriver;
 
 impl LaneState {
     /// The state in a value of the word. What is none counts as `Left`: nothing can be done in it but to end the lane.
+    #[inline(always)]
     fn of_bits(bits: u32) -> Self {
         match bits & !SLEEPS {
             0 => Self::Cold,
@@ -81,20 +82,24 @@ impl LaneState {
 
 impl LaneWord {
     /// The word to sleep on.
+    #[inline(always)]
     pub fn word(&self) -> &AtomicU32 {
         &self.0
     }
 
     /// What it says, with all that was written before.
+    #[inline(always)]
     pub fn state(&self) -> LaneState {
         LaneState::of_bits(self.0.load(Ordering::Acquire))
     }
 
+    #[inline(always)]
     fn change(&self, from: u32, to: u32) -> bool {
         self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// Changes a state in which the caller may sleep. Says whether it does; none if the state is another.
+    #[inline(always)]
     fn change_with_sleeper(&self, from: LaneState, to: LaneState) -> Option<Woken> {
         if self.change(from as u32, to as u32) {
             Some(Woken::Awake)
@@ -129,6 +134,7 @@ impl LaneWord {
     }
 
     /// Makes a call, with all that was written for it. None if no thread will look. For the caller.
+    #[inline(always)]
     pub fn post(&self) -> Option<Woken> {
         let posted = LaneState::Posted as u32;
         if self.change(LaneState::Warm as u32, posted) {
@@ -169,12 +175,14 @@ impl LaneWord {
     }
 
     /// Whether the call is over, with its outcome. For the caller.
+    #[inline(always)]
     pub fn is_over(&self) -> bool {
         !matches!(self.state(), LaneState::Posted | LaneState::Claimed)
     }
 
     /// Says that the thread will sleep: as long as the word has the value that this returns. None if its call is over. For the
     /// caller.
+    #[inline(always)]
     pub fn prepare_caller_to_sleep(&self) -> Option<u32> {
         loop {
             let now = self.0.load(Ordering::Acquire);
@@ -193,6 +201,7 @@ impl LaneWord {
     }
 
     /// Waits no longer for the call. For the caller.
+    #[inline(always)]
     pub fn leave(&self) -> CallLeft {
         if self.change_with_sleeper(LaneState::Posted, LaneState::Cold).is_some() {
             CallLeft::TakenBack

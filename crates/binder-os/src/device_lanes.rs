@@ -5,7 +5,6 @@
 //! plain: one call or one reply without objects, or a read of an idle thread.
 
 mod caller;
-mod commands;
 mod server;
 
 use std::io;
@@ -14,14 +13,14 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use binder_lane::{LaneId, LaneNote, NoteKind};
-use binder_ring::layout::{IN_NO_CALL, SegmentHeader, SlotHead};
+use binder_ring::layout::{SegmentHeader, SlotHead};
 use binder_ring::{Segment, SlotIndex};
+use binder_ring_client::lane::{LaneCaller, LaneCommands, LaneEnd, LaneSystem};
 use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
-use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, Errno, payload_len};
+use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, payload_len};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use self::caller::CallerLane;
-use self::commands::LaneCommands;
+use self::caller::DevicePlace;
 use self::server::{OwnedLanes, ServedLanes, Serving};
 use crate::lane_memory::LaneBuffers;
 use crate::lent_memory::LentMemory;
@@ -41,8 +40,7 @@ pub(crate) struct DeviceLanes {
 /// What a thread has of a device's lanes.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadLanes {
-    caller: Option<CallerLane>,
-    traffic: caller::Traffic,
+    caller: LaneCaller<DevicePlace>,
     owned: OwnedLanes,
     /// The call that it serves, which came by a lane.
     serving: Option<Serving>,
@@ -55,18 +53,6 @@ pub(crate) struct LaneContext<'a, 'm> {
     pub(crate) slot: SlotIndex,
     pub(crate) lanes: &'a DeviceLanes,
     pub(crate) memory: &'a LentMemory<'m>,
-}
-
-/// What became of a call that could take a lane.
-enum LaneEnd {
-    /// It is over.
-    Done,
-    /// Its commands are to be run by the driver, and its returns read there.
-    ByRing,
-    /// Its commands were run; its returns are to be read.
-    ReadByRing,
-    /// The driver is gone.
-    Lost,
 }
 
 impl DeviceLanes {
@@ -112,33 +98,8 @@ impl LaneContext<'_, '_> {
     }
 
     /// Has the driver take over what the thread does by a lane.
-    fn adopt(&self, lane: LaneId) -> io::Result<()> {
+    fn take_over(&self, lane: LaneId) -> io::Result<()> {
         ask(self.device, ANYBINDER_LANE_ADOPT, &mut lane.number())
-    }
-
-    /// Has the driver run the first commands of a call, of so many bytes. Says whether the thread can go on with the others as if
-    /// it had not.
-    fn run_first(&self, call: &mut BinderWriteRead, bytes: usize) -> bool {
-        let (write_size, read_size) = (call.write_size, call.read_size);
-        let until = call.write_consumed + bytes as u64;
-        (call.write_size, call.read_size) = (until, call.read_consumed);
-        let outcome = self.by_ring(call);
-        (call.write_size, call.read_size) = (write_size, read_size);
-        outcome == RingOutcome::Done(Ok(()))
-            && call.write_consumed == until
-            && self.standing() & IN_NO_CALL != 0
-    }
-
-    /// Makes a call by the ring, and frees what it has freed.
-    fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome {
-        let before = call.write_consumed;
-        let outcome = self.ring.exchange(self.slot, call, &self.system(), self.memory);
-        if outcome != RingOutcome::Done(Ok(())) {
-            // An ioctl may change where the thread stands.
-            self.slot_head().standing.store(0, Ordering::Relaxed);
-        }
-        self.lanes.free_run(self.memory.commands_between(before, call.write_consumed));
-        outcome
     }
 }
 
@@ -157,7 +118,7 @@ impl ThreadLanes {
             self.look(context, call, &parsed)
         } else {
             self.owned.leave(context);
-            self.call(context, call, &parsed)
+            self.caller.call(context, call, &parsed)
         };
         let outcome = match end {
             LaneEnd::Done => return RingOutcome::Done(Ok(())),
@@ -166,12 +127,12 @@ impl ThreadLanes {
                 call.write_consumed = call.write_size;
                 context.by_ring(call)
             }
-            LaneEnd::Lost => return RingOutcome::Done(Err(Errno::ECONNABORTED)),
+            LaneEnd::Ended(outcome) => return outcome,
         };
         if context.header().offered_lanes.load(Ordering::Relaxed) != 0 {
             context.lanes.served.accept(context);
         }
-        self.open_if_worthwhile(context);
+        self.caller.open_if_worthwhile(context, context.lanes.busy_calls);
         outcome
     }
 
@@ -183,8 +144,8 @@ impl ThreadLanes {
             let _ = note.end(serving.lane.id, NoteKind::Serves);
         }
         self.owned.give_up();
-        if let Some(caller) = self.caller.take() {
-            caller.give_back_buffer(lanes);
+        if let Some(place) = self.caller.end() {
+            place.give_back(lanes);
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 
 use binder_ring::SlotIndex;
+use binder_ring::layout::{CALLS_BY_LANES, SERVES_LANES};
 use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
 use binder_uapi::BinderWriteRead;
 
@@ -121,7 +122,10 @@ impl DeviceRing {
 
 impl AttachedRing {
     fn new(ring: ClientRing, lanes: Option<Arc<DeviceLanes>>) -> Self {
-        ring.segment().header().knows_lanes.store(lanes.is_some().into(), Ordering::Relaxed);
+        if lanes.is_some() {
+            let known = CALLS_BY_LANES | SERVES_LANES;
+            ring.segment().header().knows_lanes.store(known, Ordering::Relaxed);
+        }
         Self { forks: fork_count::forks(), ring: Some(ring), lanes }
     }
 

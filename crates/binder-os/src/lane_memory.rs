@@ -10,9 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use binder_lane::LaneSegment;
 use binder_lane::layout::{DATA_BYTES, SEGMENT_BYTES};
-use rustix::fs::{MemfdFlags, SealFlags};
+use binder_ring_client::lane::{ReceivedBuffers, create_segment};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
-use rustix::process::Resource;
 
 use crate::{fork_count, ring_memory};
 
@@ -36,19 +35,12 @@ impl LaneMemory {
     ///
     /// # Errors
     ///
-    /// As memfd_create(2), mmap(2) and madvise(2); `FileTooLarge` if files may not be so long.
+    /// As [`create_segment`].
     pub(crate) fn create() -> io::Result<(Self, OwnedFd)> {
-        let bytes = SEGMENT_BYTES as u64;
-        // To make a file longer than that would end the process with SIGXFSZ.
-        let longest = rustix::process::getrlimit(Resource::Fsize).current;
-        if longest.is_some_and(|longest| longest < bytes) {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = rustix::fs::memfd_create(c"binder-lane", flags)?;
-        rustix::fs::ftruncate(&file, bytes)?;
-        rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Ok((Self::map(&file)?, file))
+        let (start, file) =
+            create_segment().map_err(|error| io::Error::from_raw_os_error(error.number()))?;
+        // SAFETY: so many bytes are mapped there for this process alone, and nothing else knows the address.
+        Ok((unsafe { Self::at(start) }, file))
     }
 
     /// Maps a segment.
@@ -64,14 +56,22 @@ impl LaneMemory {
             rustix::mm::mmap(ptr::null_mut(), SEGMENT_BYTES, access, MapFlags::SHARED, file, 0)
         }?;
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidData)?;
-        // SAFETY: it is mapped from the beginning of a page on, until `drop`; nothing else knows the address.
-        let segment = unsafe { LaneSegment::new(start) };
-        let memory = Self { segment, start, forks: fork_count::forks() };
+        // SAFETY: as many bytes are mapped there, and nothing else knows the address.
+        let memory = unsafe { Self::at(start) };
         // SAFETY: the range is the mapping, which belongs to `memory`. The advice concerns children alone.
         unsafe {
             rustix::mm::madvise(start.as_ptr().cast(), SEGMENT_BYTES, Advice::LinuxDontFork)
         }?;
         Ok(memory)
+    }
+
+    /// # Safety
+    ///
+    /// A whole segment is mapped there to be read and written, and is this value's from now on.
+    unsafe fn at(start: NonNull<u8>) -> Self {
+        // SAFETY: the caller's promise: it is there until `drop`.
+        let segment = unsafe { LaneSegment::new(start) };
+        Self { segment, start, forks: fork_count::forks() }
     }
 
     pub(crate) fn segment(&self) -> &LaneSegment {
@@ -150,9 +150,20 @@ impl LaneBuffers {
         })
     }
 
-    /// The buffer at this address.
-    pub(crate) fn starting_at(&self, address: u64) -> Option<&LaneBuffer> {
+    fn starting_at(&self, address: u64) -> Option<&LaneBuffer> {
         self.0.iter().filter_map(OnceLock::get).find(|buffer| buffer.address() == address)
+    }
+}
+
+impl ReceivedBuffers for LaneBuffers {
+    fn has_buffer_at(&self, address: u64) -> bool {
+        self.starting_at(address).is_some()
+    }
+
+    fn free(&self, address: u64) {
+        if let Some(buffer) = self.starting_at(address) {
+            buffer.free();
+        }
     }
 }
 
@@ -199,6 +210,8 @@ impl Drop for LaneBuffer {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::MemfdFlags;
+
     use super::*;
 
     #[test]

@@ -8,6 +8,8 @@
 //! [`CallMemory`] copies to and from its memory. So the client library, which lends what it sends, and a
 //! library between a program and its ioctls, which must expect any address, use the same code.
 //!
+//! Plain calls in a row to one object may pass the driver by: see [`lane`].
+//!
 //! No standard library, no allocation, no thread-local variable, no lock, and no descriptor that stays open: the crate
 //! serves programs that know nothing of it, in their signal handlers too.
 
@@ -20,6 +22,7 @@ mod caller;
 mod exchange;
 mod files;
 mod kernel;
+pub mod lane;
 mod ring;
 mod spin;
 

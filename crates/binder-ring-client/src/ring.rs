@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "the segment is mapped and unmapped")]
 
+use core::ffi::CStr;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -60,34 +61,11 @@ impl ClientRing {
     ///
     /// As memfd_create(2), mmap(2) and madvise(2); EFBIG if files may not be so long.
     pub fn create() -> Result<(Self, OwnedFd), Errno> {
-        let bytes = SEGMENT_BYTES as u64;
-        // To make a file longer than that would end the process with SIGXFSZ.
-        let longest = rustix::process::getrlimit(Resource::Fsize).current;
-        if longest.is_some_and(|longest| longest < bytes) {
-            return Err(Errno::EFBIG);
-        }
-        let file = create_file().map_err(errno)?;
-        rustix::fs::ftruncate(&file, bytes).map_err(errno)?;
-        // The driver is never to meet a page beyond the end.
-        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-        rustix::fs::fcntl_add_seals(&file, seals).map_err(errno)?;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::SHARED;
-        // SAFETY: a null hint lets the kernel choose a free range, so no existing mapping changes.
-        let start = unsafe {
-            rustix::mm::mmap(ptr::null_mut(), SEGMENT_BYTES, protection, flags, &file, 0)
-        };
-        let start = NonNull::new(start.map_err(errno)?.cast()).ok_or(Errno::ENOMEM)?;
+        let (start, file) = create_shared(c"binder-ring", SEGMENT_BYTES)?;
         // SAFETY: it was mapped at a page's beginning, and is until the value that has it is dropped; no other code knows it.
         let segment = unsafe { Segment::new(start) };
         let is_lost = AtomicBool::new(false);
-        let ring = Self { segment, start, is_lost, spins: Default::default() };
-        // SAFETY: the range is the mapping, which belongs to `ring`. The advice concerns children alone.
-        let kept = unsafe {
-            rustix::mm::madvise(start.as_ptr().cast(), SEGMENT_BYTES, Advice::LinuxDontFork)
-        };
-        kept.map_err(errno)?;
-        Ok((ring, file))
+        Ok((Self { segment, start, is_lost, spins: Default::default() }, file))
     }
 
     /// The segment. It is not to be kept for longer than this.
@@ -172,9 +150,37 @@ fn slots_for(tid: u32) -> impl Iterator<Item = SlotIndex> {
     (0..SLOTS).filter_map(move |step| SlotIndex::new((tid % SLOTS + step) % SLOTS))
 }
 
+/// Makes a file of so many bytes, which keeps that size, and maps it for this process alone, not for its children. Returns
+/// where it is mapped; the mapping is the caller's.
+pub(crate) fn create_shared(name: &CStr, bytes: usize) -> Result<(NonNull<u8>, OwnedFd), Errno> {
+    // To make a file longer than that would end the process with SIGXFSZ.
+    let longest = rustix::process::getrlimit(Resource::Fsize).current;
+    if longest.is_some_and(|longest| longest < bytes as u64) {
+        return Err(Errno::EFBIG);
+    }
+    let file = create_file(name).map_err(errno)?;
+    rustix::fs::ftruncate(&file, bytes as u64).map_err(errno)?;
+    // The other party is never to meet a page beyond the end.
+    let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    rustix::fs::fcntl_add_seals(&file, seals).map_err(errno)?;
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a null hint lets the kernel choose a free range, so no existing mapping changes.
+    let start =
+        unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, &file, 0) };
+    let start = start.map_err(errno)?;
+    // SAFETY: the range is the mapping. The advice concerns children alone.
+    let kept = unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxDontFork) };
+    if let Err(error) = kept {
+        // SAFETY: the whole mapping, which no other code knows.
+        let unmapped = unsafe { rustix::mm::munmap(start, bytes) };
+        debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
+        return Err(errno(error));
+    }
+    Ok((NonNull::new(start.cast()).ok_or(Errno::ENOMEM)?, file))
+}
+
 /// Makes a file in memory.
-fn create_file() -> Result<OwnedFd, rustix::io::Errno> {
-    let name = c"binder-ring";
+fn create_file(name: &CStr) -> Result<OwnedFd, rustix::io::Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     match rustix::fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
         // Kernels before 6.3 do not know the last flag, which some systems ask for.
@@ -259,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_device_has_no_ring() {
-        let file = create_file().expect("a file");
+        let file = create_file(c"file").expect("a file");
         assert_eq!(ClientRing::attach(file.as_fd()).err(), Some(Errno::ENOTTY));
     }
 }

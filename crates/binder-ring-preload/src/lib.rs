@@ -16,6 +16,8 @@ mod environment;
 mod errno;
 #[cfg(feature = "interpose")]
 mod interpose;
+mod lane_call;
+mod lanes;
 mod processor;
 mod program_memory;
 mod ring_table;

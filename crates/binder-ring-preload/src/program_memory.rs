@@ -10,8 +10,11 @@
 use core::arch::asm;
 use core::cell::Cell;
 use core::ops::Range;
+use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use binder_lane::LaneSegment;
+use binder_lane::layout::DATA_BYTES;
 use binder_ring::{MemoryWindow, Segment, SlotIndex};
 use binder_ring_client::CallMemory;
 use binder_uapi::Errno;
@@ -102,6 +105,41 @@ impl<'n> ProgramMemory<'n> {
         let address = usize::try_from(address).ok();
         let range = address.and_then(|address| range(address, len));
         range.is_some_and(|range| self.can_write(&range))
+    }
+
+    /// Copies the bytes at `address`, if they can be read. Says whether it did.
+    #[must_use]
+    pub(crate) fn read_bytes(&self, address: u64, into: &mut [u8]) -> bool {
+        let address = usize::try_from(address).ok();
+        let range = address.and_then(|address| range(address, into.len()));
+        let Some(range) = range.filter(|range| self.can_read(range)) else { return false };
+        // SAFETY: it was proven that the bytes can be read, and `into` is no memory that the program knows.
+        unsafe { ptr::copy_nonoverlapping(range.start as *const u8, into.as_mut_ptr(), into.len()) }
+        true
+    }
+
+    /// Writes bytes to `address`, if they can be written there. Says whether it did.
+    #[must_use]
+    pub(crate) fn write_bytes(&self, address: u64, bytes: &[u8]) -> bool {
+        let can_write = self.can_write_at(address, bytes.len());
+        if can_write {
+            // SAFETY: it was proven that the bytes are there, and the program has said that they are to be written; `bytes` it
+            // does not know.
+            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) }
+        }
+        can_write
+    }
+
+    /// Copies the data of a call to the segment of a lane, if they can be read and have room there. Says whether it did.
+    #[must_use]
+    pub(crate) fn copy_to_lane(&self, segment: &LaneSegment, address: u64, len: u64) -> bool {
+        let place = usize::try_from(address).ok().zip(usize::try_from(len).ok());
+        let Some((address, len)) = place.filter(|(_, len)| *len <= DATA_BYTES) else {
+            return false;
+        };
+        let can_read = range(address, len).is_some_and(|range| self.can_read(&range));
+        // SAFETY: it was proven that the bytes can be read. Where segments are no program knows.
+        can_read && unsafe { segment.copy_request_in(address as *const u8, len) }
     }
 
     fn can_read(&self, range: &Range<usize>) -> bool {
@@ -219,7 +257,6 @@ fn thread_pointer() -> usize {
 mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
-    use std::ptr;
 
     use rustix::mm::{MapFlags, ProtFlags};
 

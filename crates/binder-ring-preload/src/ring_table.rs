@@ -18,14 +18,15 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use binder_ring::SlotIndex;
-use binder_ring::layout::SLOTS;
+use binder_ring::layout::{CALLS_BY_LANES, SLOTS};
 use binder_ring_client::ClientRing;
 use binder_uapi::{ANYBINDER_RING_ATTACH, Errno, RING_VERSION, RingAttach};
 use rustix::fd::BorrowedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
+use crate::lanes::RingLanes;
 use crate::program_memory::StackNote;
-use crate::{canary, syscall, valgrind};
+use crate::{canary, environment, syscall, valgrind};
 
 /// As many open files have a ring; others use ioctls.
 const RINGS: usize = 16;
@@ -48,6 +49,7 @@ struct RingEntry {
     /// How often the driver has refused a thread.
     refusals: AtomicU32,
     stacks: [StackNote; SLOTS as usize],
+    lanes: RingLanes,
     /// There if `mark` is not 0.
     ring: UnsafeCell<MaybeUninit<ClientRing>>,
 }
@@ -158,6 +160,9 @@ impl RingTable {
         if syscall::set_position(fd, mark.cast_signed()) != mark.cast_signed() {
             return None;
         }
+        if environment::busy_calls().is_some() {
+            ring.segment().header().knows_lanes.store(CALLS_BY_LANES, Ordering::Relaxed);
+        }
         entry.fill(mark, fd, ring);
         entry.enter(mark)
     }
@@ -198,6 +203,7 @@ impl RingTable {
                 // The ring is not unmapped: it is another process's, and was never mapped here.
                 entry.mark.store(0, Ordering::Relaxed);
                 entry.users.store(0, Ordering::Relaxed);
+                entry.lanes.forget();
             }
             state.store(TableState::Busy as u32, Ordering::Release);
             return Some(state);
@@ -238,9 +244,11 @@ impl RingEntry {
         Self {
             mark: AtomicUsize::new(0),
             users: AtomicU32::new(0),
-            fd: AtomicI32::new(-1),
+            // Of zeros alone, the table takes no room in the library's file.
+            fd: AtomicI32::new(0),
             refusals: AtomicU32::new(0),
             stacks: [const { StackNote::new() }; SLOTS as usize],
+            lanes: RingLanes::new(),
             ring: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
@@ -272,6 +280,7 @@ impl RingEntry {
         }
         self.mark.store(0, Ordering::SeqCst);
         if self.users.load(Ordering::SeqCst) == 0 {
+            self.lanes.end();
             // SAFETY: no thread uses it, and none will, as there is no mark.
             let place = unsafe { &mut *self.ring.get() };
             // SAFETY: there is one, as there was a mark.
@@ -302,7 +311,18 @@ impl<'t> RingUse<'t> {
         }
         let slot = self.ring().claim(tid)?;
         note_of(slot).clear();
+        self.entry.lanes.clear(slot);
         Some((slot, note_of(slot)))
+    }
+
+    /// What its threads have of lanes.
+    pub(crate) fn lanes(&self) -> &'t RingLanes {
+        &self.entry.lanes
+    }
+
+    /// Forgets where the thread of a slot stands: it makes an ioctl.
+    pub(crate) fn forget_standing(&self, slot: SlotIndex) {
+        self.ring().segment().slot(slot).standing.store(0, Ordering::Relaxed);
     }
 
     /// The driver wants no calls of a thread by its slot.

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "system calls get addresses of the program's")]
 
+use core::ptr;
 use core::sync::atomic::AtomicU32;
 
 use binder_ring::layout::RETURNS_BYTES;
@@ -13,7 +14,7 @@ use binder_uapi::{
 
 use crate::program_memory::ProgramMemory;
 use crate::ring_table::{FileRing, RingTable, RingUse};
-use crate::{canary, environment, processor, syscall};
+use crate::{canary, environment, lane_call, processor, syscall};
 
 static RINGS: RingTable = RingTable::new();
 
@@ -76,6 +77,27 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
     let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
     let (slot, note) = ring.slot_of(tid)?;
     let memory = ProgramMemory::of_thread(note);
+    // SAFETY: the caller's promise.
+    let result = unsafe { exchange_in(ring, slot, &memory, fd, argument) };
+    if result.is_none() {
+        ring.forget_standing(slot);
+    }
+    result
+}
+
+/// The same, in the slot of the thread.
+///
+/// # Safety
+///
+/// As of [`write_read`].
+#[inline(always)]
+unsafe fn exchange_in(
+    ring: &RingUse<'_>,
+    slot: SlotIndex,
+    memory: &ProgramMemory<'_>,
+    fd: i32,
+    argument: usize,
+) -> Option<isize> {
     // SAFETY: it is of numbers alone.
     let mut call = unsafe { memory.read_mutable::<BinderWriteRead>(argument) }?;
     let room = usize::try_from(call.read_size.saturating_sub(call.read_consumed)).ok()?;
@@ -84,11 +106,17 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
         return None;
     }
     let system = DeviceCalls { ring, fd };
-    let outcome = ring.ring().exchange(slot, &mut call, &system, &memory);
+    let outcome = match environment::busy_calls() {
+        None => ring.ring().exchange(slot, &mut call, &system, memory),
+        Some(calls) => lane_call::exchange(system, slot, memory, &mut call, calls),
+    };
     let outcome = match outcome {
         RingOutcome::Done(Err(Errno::EINTR)) => {
+            let before = call.write_consumed;
             // SAFETY: the caller's promise, for less than it is about.
-            RingOutcome::Done(unsafe { write_after_interruption(fd, &mut call) })
+            let ended = unsafe { write_after_interruption(fd, &mut call) };
+            lane_call::free_run(ring.lanes(), memory, &call, before);
+            RingOutcome::Done(ended)
         }
         other => other,
     };
@@ -130,9 +158,31 @@ unsafe fn write_after_interruption(fd: i32, call: &mut BinderWriteRead) -> Resul
 }
 
 /// The system calls of a call, with a number that may come to mean another file meanwhile.
-struct DeviceCalls<'c, 't> {
-    ring: &'c RingUse<'t>,
+pub(crate) struct DeviceCalls<'c, 't> {
+    pub(crate) ring: &'c RingUse<'t>,
     fd: i32,
+}
+
+impl DeviceCalls<'_, '_> {
+    /// Makes an ioctl of the driver's own, which knows where a `T` lies.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers; `EBADF` if the number means another file by now.
+    ///
+    /// # Safety
+    ///
+    /// `T` is the argument of the request, and may have any bytes.
+    pub(crate) unsafe fn ask<T>(&self, request: u32, argument: &mut T) -> Result<(), Errno> {
+        if !self.ring.is_of(self.fd) {
+            return Err(Errno::EBADF);
+        }
+        let argument = ptr::from_mut(argument).expose_provenance();
+        // SAFETY: a device that knows the request touches no memory of the process but a `T`, as the caller says. One that does
+        // not know it refuses.
+        let result = unsafe { syscall::ioctl(self.fd, request as usize, argument) };
+        syscall::outcome(result)
+    }
 }
 
 impl RingSystem for DeviceCalls<'_, '_> {

@@ -51,7 +51,7 @@ pub struct SegmentHeader {
     pub bell: Bell,
     /// The processor on which the driver's thread was when it last fell asleep or woke up, or [`NO_CPU`].
     pub driver_cpu: AtomicU32,
-    /// Not 0 if the client knows lanes (`binder-lane`). Written by the client.
+    /// What the client knows of lanes (`binder-lane`): [`CALLS_BY_LANES`], [`SERVES_LANES`]. Written by the client.
     pub knows_lanes: AtomicU32,
     /// Not 0 while the client's threads are to come to the driver for what they serve next. Threads that look for calls of
     /// lanes sleep on it.
@@ -62,6 +62,11 @@ pub struct SegmentHeader {
     /// The numbers of the lanes that the client calls or is called by, or 0: one that is not here is taken back.
     pub lanes: [AtomicU32; LANES],
 }
+
+/// The client's threads may ask for lanes.
+pub const CALLS_BY_LANES: u32 = 1;
+/// The client's threads may look for calls of lanes.
+pub const SERVES_LANES: u32 = 2;
 
 /// As many lanes a ring may have.
 pub const LANES: usize = 32;

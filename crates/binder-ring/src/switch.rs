@@ -37,16 +37,21 @@ impl RingSwitch {
     }
 
     /// Finds the switch in the memory of a library. Returns the offset at which [`OFF`](Self::OFF) is to be written.
+    ///
+    /// It is the last: where the library's variables share a page of its file with what is constant once it is loaded, that page
+    /// is mapped twice, and the program's own comes behind.
     pub fn find(memory: &[u8]) -> Option<usize> {
         let (words, _) = memory.as_chunks::<8>();
         let mark = MARK.map(u64::to_ne_bytes);
-        let found = words.windows(MARK.len() + 1).position(|words| words.starts_with(&mark))?;
+        let found = words.windows(MARK.len() + 1).rposition(|words| words.starts_with(&mark))?;
         Some((found + MARK.len()) * size_of::<u64>())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
 
     #[test]
@@ -57,6 +62,8 @@ mod tests {
         }
         assert_eq!(RingSwitch::find(&memory), Some(40));
         assert_eq!(RingSwitch::find(&memory[..40]), None, "it is not there as a whole");
+        let page_twice = [memory, memory].concat();
+        assert_eq!(RingSwitch::find(&page_twice), Some(104), "only the second can be written");
         assert_eq!(RingSwitch::find(&[0; 64]), None);
         assert!(!RingSwitch::new().is_off());
     }

@@ -39,10 +39,10 @@ const RULES: &[Rule] = &[
     rule("binder-frontend", &["binder-core", "binder-uapi"], Purity::Pure),
     rule("binder-lane", &["binder-ring"], Purity::PureBut("segment")),
     rule("binder-ring", &["binder-uapi"], Purity::PureBut("segment")),
-    rule("binder-ring-client", &["binder-ring", "binder-uapi"], Purity::Free),
+    rule("binder-ring-client", &["binder-lane", "binder-ring", "binder-uapi"], Purity::Free),
     rule(
         "binder-ring-preload",
-        &["binder-ring", "binder-ring-client", "binder-uapi"],
+        &["binder-lane", "binder-ring", "binder-ring-client", "binder-uapi"],
         Purity::Free,
     ),
     rule("binder-rpc", &[], Purity::Pure),

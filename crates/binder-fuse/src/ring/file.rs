@@ -10,7 +10,9 @@ use binder_core::{Errno, FdWork, ProcessKey, Standing};
 use binder_frontend::RequestContext;
 use binder_lane::LaneNote;
 use binder_os::{RingMemory, ring_memory};
-use binder_ring::layout::{DATA_BYTES, IN_NO_CALL, IS_LOOPER, LANES, SLOTS, SlotHead};
+use binder_ring::layout::{
+    CALLS_BY_LANES, DATA_BYTES, IN_NO_CALL, IS_LOOPER, LANES, SERVES_LANES, SLOTS, SlotHead,
+};
 use binder_ring::{
     Bell, MOST_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex,
 };
@@ -431,9 +433,18 @@ impl RingFile {
         !self.is_over.load(Ordering::Acquire)
     }
 
-    /// Whether its client knows lanes.
-    pub(super) fn knows_lanes(&self) -> bool {
-        self.memory.segment().header().knows_lanes.load(Ordering::Relaxed) != 0
+    /// Whether its client's threads may ask for lanes.
+    pub(super) fn calls_by_lanes(&self) -> bool {
+        self.known_of_lanes() & CALLS_BY_LANES != 0
+    }
+
+    /// Whether its client's threads may look for calls of lanes.
+    pub(super) fn serves_lanes(&self) -> bool {
+        self.known_of_lanes() & SERVES_LANES != 0
+    }
+
+    fn known_of_lanes(&self) -> u32 {
+        self.memory.segment().header().knows_lanes.load(Ordering::Relaxed)
     }
 
     /// Puts a lane's number in the list, or 0.

@@ -194,7 +194,7 @@ impl DeviceState {
         }
         let target = self.frontend.context().lane_target(process, handle)?;
         let server_file = self.frontend.file(target.server).ok_or(Errno::EINVAL)?;
-        let server = server_file.ring().filter(|ring| ring.knows_lanes()).ok_or(Errno::EPERM)?;
+        let server = server_file.ring().filter(|ring| ring.serves_lanes()).ok_or(Errno::EPERM)?;
         if server_file.has_filter() || !have_same_priority(tid, server_file.pid) {
             return Err(Errno::EPERM);
         }
@@ -383,8 +383,10 @@ impl SessionShared {
         let LaneOpen { handle, fd, .. } =
             LaneOpen::read_from_bytes(data).map_err(|_| Errno::EINVAL)?;
         let (tid, uid) = (header.pid, header.uid);
-        let ring = file.ring().filter(|ring| ring.knows_lanes()).ok_or(Errno::EINVAL)?;
-        if file.has_filter() || file.caller_uid(tid) != Some(uid) {
+        let ring = file.ring().filter(|ring| ring.calls_by_lanes()).ok_or(Errno::EINVAL)?;
+        // A thread that calls by a lane waits there, whatever the file's mode.
+        let is_nonblocking = file.mode().is_nonblocking();
+        if is_nonblocking || file.has_filter() || file.caller_uid(tid) != Some(uid) {
             return Err(Errno::EPERM);
         }
         let charges = [file.another_charge()?, file.another_charge()?];

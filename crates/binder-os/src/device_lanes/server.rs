@@ -13,7 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use binder_lane::layout::{CallOutcome, DATA_BYTES};
 use binder_lane::{LaneId, LaneState, LeftToDriver, NoteKind, Woken};
 use binder_ring::layout::{IS_LOOPER, NO_CPU};
-use binder_ring_client::{RingOutcome, RingSystem, SpinHistory};
+use binder_ring_client::lane::{
+    LaneCommands, LaneEnd, LaneReturns, LaneSystem as _, PLAIN_FLAGS, finish,
+};
+use binder_ring_client::{RingOutcome, RingSystem as _, SpinHistory};
 use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderTransactionData,
     BinderWriteRead, LaneAccept,
@@ -23,9 +26,7 @@ use rustix::net::{
 };
 use rustix::time::{ClockId, Timespec};
 
-use super::caller::finish;
-use super::commands::{LaneCommands, LaneReturns, PLAIN_FLAGS};
-use super::{LaneContext, LaneEnd, ThreadLanes, ask};
+use super::{LaneContext, ThreadLanes, ask};
 use crate::lane_memory::LaneMemory;
 use crate::{credentials, ring_memory};
 
@@ -376,7 +377,7 @@ impl ThreadLanes {
     fn hand_over(&mut self, context: &LaneContext<'_, '_>) {
         let Some(serving) = self.serving.take() else { return };
         let lane = serving.lane;
-        let _ = context.adopt(lane.id);
+        let _ = context.take_over(lane.id);
         if context.note().end(lane.id, NoteKind::Serves) {
             // Its caller is gone, or the driver.
             lane.finish_as(CallOutcome::Adopted);

@@ -38,3 +38,45 @@ ANYBINDER_LANES=1 "$here/library_checks" --color never
     let processes = left.lines().filter(|line| line.starts_with('{'));
     assert_eq!(processes.count(), 0, "{left}");
 }
+
+/// The programs of the checks, and these of `tests/raw`.
+fn stage_with(sources: &[&str]) -> Stage {
+    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is cargo's");
+    let checks = Path::new(env!("CARGO_BIN_EXE_lane_checks"));
+    let stage = Stage::new(target_dir, &[checks, Path::new("/bin/sh")]);
+    for source in sources {
+        stage.compile(&["gcc", "-pthread"], source, source);
+    }
+    stage
+}
+
+/// What a program prints that knows nothing of lanes, as a client of a server that serves them.
+fn run_client(stage: &Stage, user: User, variables: &str, command: &str) -> String {
+    let script = format!("here=$(dirname \"$0\"); {variables} \"$here\"/{command}");
+    stage.run_script(user, &[], &script)
+}
+
+#[test]
+fn a_program_that_knows_nothing_of_lanes_calls_by_them() {
+    let stage = stage_with(&["lane_client"]);
+    for &user in User::all() {
+        let said = run_client(&stage, user, "ANYBINDER_LANES=4", "lane_client $here/lane_checks");
+        let scenes = "sizes keeps refusals pointers signals files modes threads ends";
+        assert_eq!(said.split_whitespace().collect::<Vec<_>>().join(" "), scenes, "as {user:?}");
+        for other in ["", "ANYBINDER_LANES=", "ANYBINDER_LANES=0", "ANYBINDER_LANES=4x"] {
+            let way = run_client(&stage, user, other, "lane_client $here/lane_checks way");
+            assert_eq!(way, "by the driver\n", "as {user:?}, with {other:?}");
+        }
+    }
+}
+
+/// Signals, jumps, threads that end, forks, closes and stops, all at once.
+#[test]
+fn disturbed_programs_get_their_own_answers_by_lanes() {
+    let stage = stage_with(&["disturbed"]);
+    for &user in User::all() {
+        let command = "disturbed 2 $here/lane_checks";
+        let said = run_client(&stage, user, "ANYBINDER_LANES=2", command);
+        assert_eq!(said, "all echoes were right\n", "as {user:?}");
+    }
+}

@@ -6,26 +6,35 @@ use binder_uapi::{
 };
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::lane_memory::LaneBuffers;
-
 /// The flags with which a call or a reply may take a lane. A status is a reply's.
-pub(super) const PLAIN_FLAGS: u32 = TF_ACCEPT_FDS | TF_STATUS_CODE;
+pub const PLAIN_FLAGS: u32 = TF_ACCEPT_FDS | TF_STATUS_CODE;
+
+/// The buffers in which a device's clients find what came by lanes.
+pub trait ReceivedBuffers {
+    /// Whether one of them starts at this address.
+    fn has_buffer_at(&self, address: u64) -> bool;
+
+    /// Takes the one at this address back: its receiver has freed it.
+    fn free(&self, address: u64);
+}
 
 /// The commands of a `BINDER_WRITE_READ`.
 #[derive(Debug, Default)]
-pub(super) struct LaneCommands {
+pub struct LaneCommands {
     /// The one thing that is sent, if there is one.
-    pub(super) send: Option<PlainSend>,
+    pub send: Option<PlainSend>,
     /// Where it stands, and whether all that only the driver can do comes before.
     send_at: usize,
     is_send_last: bool,
     /// Whether there is anything that only the driver can do.
-    pub(super) has_others: bool,
+    pub has_others: bool,
     /// Whether one of the commands is a reply.
-    pub(super) has_reply: bool,
+    pub has_reply: bool,
     /// Addresses of buffers of lanes that are freed; those behind are the driver's to tell.
     freed: [u64; MOST_FREED],
     freed_count: usize,
+    /// As many of them come before what is sent.
+    freed_before: usize,
 }
 
 /// As many buffers of lanes are freed at once by a thread that uses lanes.
@@ -33,14 +42,16 @@ const MOST_FREED: usize = 8;
 
 /// A call or a reply without objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct PlainSend {
-    pub(super) is_reply: bool,
-    pub(super) head: BinderTransactionData,
+pub struct PlainSend {
+    /// Whether it is a reply.
+    pub is_reply: bool,
+    /// What is sent.
+    pub head: BinderTransactionData,
 }
 
 impl LaneCommands {
     /// Reads commands.
-    pub(super) fn parse(commands: &[u8], buffers: &LaneBuffers) -> Self {
+    pub fn parse(commands: &[u8], buffers: &impl ReceivedBuffers) -> Self {
         let mut parsed = Self::default();
         let mut rest = commands;
         while let Some((code, payload)) = rest.split_first_chunk() {
@@ -71,8 +82,8 @@ impl LaneCommands {
         self.is_send_last = false;
     }
 
-    fn note_freed(&mut self, address: u64, buffers: &LaneBuffers) {
-        if buffers.starting_at(address).is_none() {
+    fn note_freed(&mut self, address: u64, buffers: &impl ReceivedBuffers) {
+        if !buffers.has_buffer_at(address) {
             self.note_other();
         } else if let Some(place) = self.freed.get_mut(self.freed_count) {
             *place = address;
@@ -90,65 +101,87 @@ impl LaneCommands {
         if is_plain && self.send.is_none() {
             self.send = Some(PlainSend { is_reply, head });
             (self.send_at, self.is_send_last) = (at, true);
+            self.freed_before = self.freed_count;
         } else {
             self.note_other();
         }
     }
 
     /// Whether nothing is sent, and nothing is for the driver.
-    pub(super) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.send.is_none() && !self.has_others
     }
 
     /// The call or reply that can take a lane.
-    pub(super) fn plain_send(&self, is_reply: bool) -> Option<&BinderTransactionData> {
+    pub fn plain_send(&self, is_reply: bool) -> Option<&BinderTransactionData> {
         let send = self.send.as_ref().filter(|send| !self.has_others && send.is_reply == is_reply);
         send.map(|send| &send.head)
     }
 
     /// A call that can take a lane once the driver has run what comes before, of so many bytes.
-    pub(super) fn last_call(&self) -> Option<(usize, &BinderTransactionData)> {
+    pub fn last_call(&self) -> Option<(usize, &BinderTransactionData)> {
         let send = self.send.as_ref().filter(|send| self.is_send_last && !send.is_reply)?;
         Some((if self.has_others { self.send_at } else { 0 }, &send.head))
     }
 
+    /// The last call, and what comes behind it: the driver has run what comes before.
+    #[must_use]
+    pub(super) fn without_first(&self) -> Self {
+        let mut left = Self { send: self.send, is_send_last: true, ..Self::default() };
+        let behind = &self.freed[self.freed_before..self.freed_count];
+        left.freed[..behind.len()].copy_from_slice(behind);
+        left.freed_count = behind.len();
+        left
+    }
+
+    /// Whether buffers of lanes are freed, and nothing else is done.
+    pub(super) fn only_frees(&self) -> bool {
+        self.is_idle() && self.freed_count > 0
+    }
+
     /// Whether the buffer of this address is among those that are freed.
-    pub(super) fn frees(&self, address: u64) -> bool {
+    pub fn frees(&self, address: u64) -> bool {
         self.freed[..self.freed_count].contains(&address)
     }
 
     /// Frees the buffers of lanes.
-    pub(super) fn free(&self, buffers: &LaneBuffers) {
+    pub fn free(&self, buffers: &impl ReceivedBuffers) {
         for address in &self.freed[..self.freed_count] {
-            if let Some(buffer) = buffers.starting_at(*address) {
-                buffer.free();
-            }
+            buffers.free(*address);
         }
     }
 }
 
 /// Returns as a read brings them.
-pub(super) struct LaneReturns {
+pub struct LaneReturns {
     bytes: [u8; LaneReturns::MOST_BYTES],
     len: usize,
 }
 
+impl Default for LaneReturns {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl LaneReturns {
     /// A read with less room takes no lane: two codes, and one with a transaction.
-    pub(super) const MOST_BYTES: usize = 3 * size_of::<u32>() + size_of::<BinderTransactionData>();
+    pub const MOST_BYTES: usize = 3 * size_of::<u32>() + size_of::<BinderTransactionData>();
 
     /// The beginning of what every read brings.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let mut returns = Self { bytes: [0; Self::MOST_BYTES], len: 0 };
         returns.push(BR_NOOP);
         returns
     }
 
-    pub(super) fn push(&mut self, code: u32) {
+    /// Appends one without a payload.
+    pub fn push(&mut self, code: u32) {
         self.append(&code.to_ne_bytes());
     }
 
-    pub(super) fn push_transaction(&mut self, code: u32, head: &BinderTransactionData) {
+    /// Appends a call or a reply.
+    pub fn push_transaction(&mut self, code: u32, head: &BinderTransactionData) {
         self.push(code);
         self.append(head.as_bytes());
     }
@@ -158,16 +191,33 @@ impl LaneReturns {
         self.len += bytes.len();
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// All of them.
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::vec;
+    use std::vec::Vec;
+
     use binder_uapi::{BC_ACQUIRE, TF_ONE_WAY};
 
     use super::*;
+
+    /// A device with one buffer.
+    struct Own;
+
+    impl ReceivedBuffers for Own {
+        fn has_buffer_at(&self, address: u64) -> bool {
+            address == OWN
+        }
+
+        fn free(&self, _: u64) {}
+    }
+
+    const OWN: u64 = 1 << 20;
 
     fn send(code: u32, head: &BinderTransactionData) -> Vec<u8> {
         [&code.to_ne_bytes(), head.as_bytes()].concat()
@@ -179,8 +229,7 @@ mod tests {
 
     #[test]
     fn one_plain_call_or_reply_takes_a_lane() {
-        let buffers = LaneBuffers::new();
-        let own = buffers.at(buffers.take().unwrap()).unwrap().address();
+        let (buffers, own) = (Own, OWN);
         let plain = BinderTransactionData { code: 3, flags: TF_ACCEPT_FDS, ..Default::default() };
         let commands = [free(own), send(BC_TRANSACTION, &plain)].concat();
         let parsed = LaneCommands::parse(&commands, &buffers);
@@ -190,14 +239,17 @@ mod tests {
         let commands = [free(own), free(4096), send(BC_TRANSACTION, &plain), free(own)].concat();
         let parsed = LaneCommands::parse(&commands, &buffers);
         assert_eq!((parsed.last_call(), parsed.plain_send(false)), (Some((24, &plain)), None));
-        assert!(LaneCommands::parse(&free(own), &buffers).is_idle());
+        let left = parsed.without_first();
+        assert_eq!((left.last_call(), left.freed_count), (Some((0, &plain)), 1), "what is behind");
+        assert!(LaneCommands::parse(&free(own), &buffers).only_frees());
+        assert!(!LaneCommands::parse(&[], &buffers).only_frees());
         let parsed = LaneCommands::parse(&send(BC_REPLY, &plain), &buffers);
         assert_eq!(parsed.plain_send(true), Some(&plain));
     }
 
     #[test]
     fn all_else_is_the_drivers() {
-        let buffers = LaneBuffers::new();
+        let buffers = Own;
         let plain = BinderTransactionData::default();
         let oneway = BinderTransactionData { flags: TF_ONE_WAY, ..plain };
         let objects = BinderTransactionData { offsets_size: 8, ..plain };

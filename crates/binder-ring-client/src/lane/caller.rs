@@ -1,0 +1,434 @@
+//! The lane by which a thread calls.
+
+use core::sync::atomic::Ordering;
+
+use binder_lane::layout::{CallOutcome, DATA_BYTES};
+use binder_lane::{CallLeft, LaneId, LaneNote, LaneState, NoteKind};
+use binder_ring::layout::{IN_NO_CALL, NO_CPU, SegmentHeader, SlotHead};
+use binder_uapi::{
+    BR_DEAD_REPLY, BR_FAILED_REPLY, BR_REPLY, BR_TRANSACTION_COMPLETE, BinderTransactionData,
+    BinderWriteRead, Errno, LaneOpen,
+};
+use rustix::fd::AsRawFd;
+
+use super::LaneEnd;
+use super::commands::{LaneCommands, LaneReturns, PLAIN_FLAGS};
+use super::system::LaneSystem;
+use super::wait::{Waited, call_and_wait};
+use crate::exchange::RingOutcome;
+use crate::spin::SpinHistory;
+
+/// The calls of a thread that may go by a lane, and the lane.
+#[derive(Debug)]
+pub struct LaneCaller<P> {
+    lane: Option<CallerLane<P>>,
+    traffic: Traffic,
+}
+
+/// The lane by which a thread calls.
+#[derive(Debug)]
+struct CallerLane<P> {
+    id: LaneId,
+    /// In the ring's list of lanes.
+    at: usize,
+    handle: u32,
+    server_euid: u32,
+    place: P,
+    /// How often in a row the thread made so many calls otherwise that it would ask for a lane.
+    unused: u32,
+    /// Calls that go by the ring before the lane is tried again.
+    pause: u32,
+    /// The pause after the next call that goes wrong.
+    next_pause: u32,
+    /// Whether looking for replies is worth while.
+    spins: SpinHistory,
+}
+
+/// The calls of a thread, of which a lane may come.
+#[derive(Debug)]
+struct Traffic {
+    handle: u32,
+    /// Plain calls in a row to that handle.
+    calls: u32,
+    /// How often in a row a lane was refused.
+    refusals: u32,
+}
+
+/// Each refusal has a thread wait for twice as many calls before it asks again, up to so often.
+const MOST_REFUSALS: u32 = 12;
+/// A lane is given back that was not used while its thread made so often so many calls.
+const MOST_UNUSED: u32 = 64;
+/// The longest pause after calls by a lane that have gone wrong.
+const MOST_PAUSE: u32 = 1 << 10;
+
+impl Traffic {
+    fn note(&mut self, handle: u32) {
+        if self.handle == handle {
+            self.calls = self.calls.saturating_add(1);
+        } else {
+            (self.handle, self.calls) = (handle, 1);
+        }
+    }
+}
+
+impl<P> Default for LaneCaller<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P> LaneCaller<P> {
+    /// That of a thread that has made no call.
+    pub const fn new() -> Self {
+        Self { lane: None, traffic: Traffic { handle: 0, calls: 0, refusals: 0 } }
+    }
+
+    /// Makes a call by the thread's lane, if it is one that can.
+    pub fn call(
+        &mut self,
+        system: &impl LaneSystem<Place = P>,
+        call: &mut BinderWriteRead,
+        commands: &LaneCommands,
+    ) -> LaneEnd {
+        let room = call.read_size.saturating_sub(call.read_consumed);
+        if commands.only_frees() && room == 0 {
+            commands.free(system.buffers());
+            call.write_consumed = call.write_size;
+            return LaneEnd::Done;
+        }
+        let Some((before, head)) = commands.last_call() else { return LaneEnd::ByRing };
+        let is_fit = standing(system) & IN_NO_CALL != 0
+            && call.read_consumed == 0
+            && room >= LaneReturns::MOST_BYTES as u64
+            && head.data_size <= DATA_BYTES as u64;
+        if !is_fit {
+            return LaneEnd::ByRing;
+        }
+        let handle = head.handle();
+        self.traffic.note(handle);
+        let Some(lane) = self.lane.as_mut().filter(|lane| lane.handle == handle) else {
+            return LaneEnd::ByRing;
+        };
+        if lane.pause > 0 {
+            lane.pause -= 1;
+            return LaneEnd::ByRing;
+        }
+        let end = if !lane.may_call(system, commands) {
+            LaneEnd::ByRing
+        } else if before == 0 {
+            lane.call(system, call, commands, head)
+        } else {
+            match run_first(system, call, before) {
+                RingOutcome::Done(Ok(())) if standing(system) & IN_NO_CALL != 0 => {
+                    lane.call(system, call, &commands.without_first(), head)
+                }
+                RingOutcome::Done(Ok(())) => LaneEnd::ByRing,
+                outcome => LaneEnd::Ended(outcome),
+            }
+        };
+        if let LaneEnd::Done = end {
+            // What goes by the lane is no reason for another.
+            self.traffic.calls = 0;
+            lane.unused = 0;
+        }
+        end
+    }
+
+    /// Asks for a lane, or gives the one back that is not used, as the thread's last calls suggest: a lane is worth while after
+    /// `busy_calls` in a row.
+    pub fn open_if_worthwhile(&mut self, system: &impl LaneSystem<Place = P>, busy_calls: u32) {
+        let Traffic { handle, calls, refusals } = self.traffic;
+        if calls >= busy_calls.saturating_mul(1 << refusals) {
+            // A handler that leaves by a jump would leave a descriptor behind.
+            let signals = system.block_signals();
+            self.open_or_close(system, handle);
+            system.restore_signals(signals);
+        }
+    }
+
+    #[cold]
+    fn open_or_close(&mut self, system: &impl LaneSystem<Place = P>, handle: u32) {
+        let refusals = self.traffic.refusals;
+        self.traffic.calls = 0;
+        if let Some(lane) = &mut self.lane {
+            lane.unused += 1;
+            let is_granted = is_granted(system, lane.id, lane.at);
+            if lane.handle == handle && is_granted && lane.unused < MOST_UNUSED {
+                // The server does not look just now, or a pause is not over.
+                return;
+            }
+            let is_of_no_use = lane.handle == handle && is_granted;
+            if let Some(lane) = self.lane.take() {
+                system.close_lane(lane.id);
+                system.give_back(lane.place);
+            }
+            if is_of_no_use {
+                self.traffic.refusals = (refusals + 1).min(MOST_REFUSALS);
+                return;
+            }
+        }
+        self.lane = CallerLane::open(system, handle);
+        self.traffic.refusals = match self.lane {
+            Some(_) => 0,
+            None => (refusals + 1).min(MOST_REFUSALS),
+        };
+    }
+
+    /// Forgets the thread's calls. Returns the memory of its lane, which the driver takes back by itself.
+    pub fn end(&mut self) -> Option<P> {
+        core::mem::take(self).lane.map(|lane| lane.place)
+    }
+}
+
+fn header(system: &impl LaneSystem) -> &SegmentHeader {
+    system.ring().segment.header()
+}
+
+fn slot_head(system: &impl LaneSystem) -> &SlotHead {
+    system.ring().segment.slot(system.slot())
+}
+
+fn note(system: &impl LaneSystem) -> LaneNote<'_> {
+    LaneNote::new(&slot_head(system).lane_note)
+}
+
+fn standing(system: &impl LaneSystem) -> u32 {
+    slot_head(system).standing.load(Ordering::Relaxed)
+}
+
+/// Whether the driver has not taken a lane back.
+fn is_granted(system: &impl LaneSystem, lane: LaneId, at: usize) -> bool {
+    let granted = header(system).lanes.get(at);
+    granted.is_some_and(|granted| granted.load(Ordering::Acquire) == lane.number())
+}
+
+/// Has the driver run the first commands of a call, of so many bytes.
+fn run_first(system: &impl LaneSystem, call: &mut BinderWriteRead, bytes: usize) -> RingOutcome {
+    let (write_size, read_size) = (call.write_size, call.read_size);
+    let until = call.write_consumed + bytes as u64;
+    (call.write_size, call.read_size) = (until, call.read_consumed);
+    let outcome = system.by_ring(call);
+    (call.write_size, call.read_size) = (write_size, read_size);
+    if outcome == RingOutcome::Done(Ok(())) && call.write_consumed != until {
+        // One of them has failed: the driver goes on, and tells.
+        slot_head(system).standing.store(0, Ordering::Relaxed);
+    }
+    outcome
+}
+
+impl<P> CallerLane<P> {
+    /// Asks for a lane to the object behind a handle. None if the driver will not have it.
+    fn open(system: &impl LaneSystem<Place = P>, handle: u32) -> Option<Self> {
+        let (place, file) = system.create_place()?;
+        let fd = file.as_raw_fd().cast_unsigned();
+        let mut open = LaneOpen { handle, fd, ..Default::default() };
+        let opened = system.open_lane(&mut open);
+        let Some(id) = LaneId::new(open.id).filter(|_| opened.is_ok()) else {
+            system.give_back(place);
+            return None;
+        };
+        let (at, server_euid) = (open.place as usize, open.server_euid);
+        let (unused, pause, next_pause) = (0, 0, 1);
+        let spins = SpinHistory::default();
+        Some(Self { id, at, handle, server_euid, place, unused, pause, next_pause, spins })
+    }
+
+    /// Whether a call can be made now: the reply before is freed, the driver has not taken the lane back, and a thread looks.
+    fn may_call(&self, system: &impl LaneSystem<Place = P>, commands: &LaneCommands) -> bool {
+        let place = &self.place;
+        let is_free = !system.is_lent(place) || commands.frees(system.address(place));
+        let state = system.segment(place).head().word.state();
+        is_free
+            && is_granted(system, self.id, self.at)
+            && matches!(state, LaneState::Warm | LaneState::Asleep)
+    }
+
+    fn call(
+        &mut self,
+        system: &impl LaneSystem<Place = P>,
+        call: &mut BinderWriteRead,
+        commands: &LaneCommands,
+        head: &BinderTransactionData,
+    ) -> LaneEnd {
+        let segment = system.segment(&self.place);
+        let lane_head = segment.head();
+        let Ok(len) = u32::try_from(head.data_size) else { return LaneEnd::ByRing };
+        if !system.copy_request(&segment, head) {
+            return LaneEnd::ByRing;
+        }
+        let [code, flags] = &slot_head(system).lane_call;
+        code.store(head.code, Ordering::Relaxed);
+        flags.store(head.flags, Ordering::Relaxed);
+        let cpu = system.cpu();
+        let request = &lane_head.request;
+        request.code.store(head.code, Ordering::Relaxed);
+        request.flags.store(head.flags, Ordering::Relaxed);
+        request.len.store(len, Ordering::Relaxed);
+        request.cpu.store(cpu, Ordering::Relaxed);
+        let server_cpu = lane_head.reply.cpu.load(Ordering::Relaxed);
+        let driver_cpu = header(system).driver_cpu.load(Ordering::Relaxed);
+        let other_cpu = if driver_cpu == NO_CPU { NO_CPU } else { server_cpu };
+        system.note_lane(Some((self.id, segment)));
+        note(system).begin(self.id, NoteKind::Calls);
+        let Waited { left, is_interrupted } =
+            call_and_wait(&lane_head.word, [cpu, other_cpu], &self.spins, system);
+        system.note_lane(None);
+        match left {
+            Some(CallLeft::Over) => self.take_outcome(system, call, commands, is_interrupted),
+            Some(CallLeft::ToDriver) => {
+                self.leave_to_driver(system, call, commands, is_interrupted)
+            }
+            Some(CallLeft::TakenBack) => {
+                self.fail_unless(is_interrupted);
+                self.not_made(system, call, commands, is_interrupted)
+            }
+            None => self.not_made(system, call, commands, is_interrupted),
+        }
+    }
+
+    /// No thread of the server has come to the call.
+    fn not_made(
+        &mut self,
+        system: &impl LaneSystem<Place = P>,
+        call: &mut BinderWriteRead,
+        commands: &LaneCommands,
+        is_interrupted: bool,
+    ) -> LaneEnd {
+        if !note(system).end(self.id, NoteKind::Calls) {
+            self.after_adoption(system, call, commands, is_interrupted)
+        } else if is_interrupted {
+            // Its commands are to be run all the same, as those of any call that a signal interrupts.
+            slot_head(system).standing.store(0, Ordering::Relaxed);
+            LaneEnd::Ended(RingOutcome::Done(Err(Errno::EINTR)))
+        } else {
+            LaneEnd::ByRing
+        }
+    }
+
+    /// The call is over.
+    fn take_outcome(
+        &mut self,
+        system: &impl LaneSystem<Place = P>,
+        call: &mut BinderWriteRead,
+        commands: &LaneCommands,
+        is_interrupted: bool,
+    ) -> LaneEnd {
+        let segment = system.segment(&self.place);
+        let reply = &segment.head().reply;
+        let outcome = CallOutcome::of_number(reply.outcome.load(Ordering::Relaxed));
+        let len = reply.len.load(Ordering::Relaxed) as usize;
+        let flags = reply.flags.load(Ordering::Relaxed);
+        if outcome == CallOutcome::Adopted && !note(system).is_adopted(self.id) {
+            return self.leave_to_driver(system, call, commands, is_interrupted);
+        }
+        if outcome == CallOutcome::Declined {
+            self.fail();
+            return self.not_made(system, call, commands, is_interrupted);
+        }
+        if !note(system).end(self.id, NoteKind::Calls) {
+            return self.after_adoption(system, call, commands, is_interrupted);
+        }
+        commands.free(system.buffers());
+        let mut returns = LaneReturns::new();
+        returns.push(BR_TRANSACTION_COMPLETE);
+        if system.receive(&self.place, len) {
+            let head = BinderTransactionData {
+                flags: flags & PLAIN_FLAGS,
+                sender_euid: self.server_euid,
+                data_size: len as u64,
+                buffer: system.address(&self.place),
+                ..Default::default()
+            };
+            returns.push_transaction(BR_REPLY, &head);
+            self.succeed();
+        } else {
+            // The server lies.
+            returns.push(BR_FAILED_REPLY);
+            self.fail();
+        }
+        finish(system, call, &returns)
+    }
+
+    /// The driver is to have the call, which its server has claimed.
+    #[cold]
+    fn leave_to_driver(
+        &mut self,
+        system: &impl LaneSystem<Place = P>,
+        call: &mut BinderWriteRead,
+        commands: &LaneCommands,
+        is_interrupted: bool,
+    ) -> LaneEnd {
+        let adopted = system.adopt(self.id);
+        if !note(system).end(self.id, NoteKind::Calls) {
+            return self.after_adoption(system, call, commands, is_interrupted);
+        }
+        self.fail();
+        let code = match adopted.err() {
+            Some(Errno::ENOTCONN | Errno::ECONNABORTED | Errno::ENODEV) => {
+                return LaneEnd::Ended(RingOutcome::Done(Err(Errno::ECONNABORTED)));
+            }
+            Some(Errno::EPROTO) => BR_FAILED_REPLY,
+            _ => BR_DEAD_REPLY,
+        };
+        commands.free(system.buffers());
+        let mut returns = LaneReturns::new();
+        returns.push(BR_TRANSACTION_COMPLETE);
+        returns.push(code);
+        finish(system, call, &returns)
+    }
+
+    /// The driver has the call: it tells what comes of it.
+    #[cold]
+    fn after_adoption(
+        &mut self,
+        system: &impl LaneSystem<Place = P>,
+        call: &mut BinderWriteRead,
+        commands: &LaneCommands,
+        is_interrupted: bool,
+    ) -> LaneEnd {
+        self.fail_unless(is_interrupted);
+        commands.free(system.buffers());
+        call.write_consumed = call.write_size;
+        // It waits for a reply, until the driver says otherwise.
+        slot_head(system).standing.store(0, Ordering::Relaxed);
+        if is_interrupted {
+            LaneEnd::Ended(RingOutcome::Done(Err(Errno::EINTR)))
+        } else {
+            LaneEnd::ReadByRing
+        }
+    }
+
+    /// A call has ended otherwise than by a reply. A signal to the caller says nothing of the server.
+    fn fail_unless(&mut self, is_interrupted: bool) {
+        if !is_interrupted {
+            self.fail();
+        }
+    }
+
+    fn fail(&mut self) {
+        self.pause = self.next_pause;
+        self.next_pause = (self.next_pause * 2).min(MOST_PAUSE);
+    }
+
+    fn succeed(&mut self) {
+        if self.next_pause > 1 {
+            self.next_pause -= 1;
+        }
+    }
+}
+
+/// Ends a call whose commands were all run, with returns.
+pub fn finish(
+    system: &impl LaneSystem,
+    call: &mut BinderWriteRead,
+    returns: &LaneReturns,
+) -> LaneEnd {
+    let bytes = returns.bytes();
+    call.write_consumed = call.write_size;
+    let address = call.read_buffer.wrapping_add(call.read_consumed);
+    if let Err(error) = system.write_returns(address, bytes) {
+        return LaneEnd::Ended(RingOutcome::Done(Err(error)));
+    }
+    call.read_consumed += bytes.len() as u64;
+    LaneEnd::Done
+}

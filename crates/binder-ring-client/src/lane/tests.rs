@@ -1,0 +1,407 @@
+use core::cell::{Cell, RefCell};
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::collections::VecDeque;
+use std::vec;
+use std::vec::Vec;
+
+use binder_lane::layout::{CallOutcome, SEGMENT_BYTES};
+use binder_lane::{CallLeft, LaneId, LaneNote, LaneSegment, LeftToDriver, NoteKind};
+use binder_ring::SlotIndex;
+use binder_ring::layout::IN_NO_CALL;
+use binder_uapi::{
+    BC_FREE_BUFFER, BC_TRANSACTION, BR_DEAD_REPLY, BR_NOOP, BR_REPLY, BR_TRANSACTION_COMPLETE,
+    BinderTransactionData, BinderWriteRead, Errno, LaneOpen,
+};
+use rustix::fd::OwnedFd;
+use zerocopy::{FromBytes as _, IntoBytes as _};
+
+use super::*;
+use crate::{ClientRing, RingOutcome, RingSystem, SleepEnd};
+
+const LANE: u32 = 9;
+const BUFFER: u64 = 1 << 20;
+const DATA: [u8; 4] = [1, 2, 3, 4];
+
+/// What happens while the thread sleeps, and why it wakes up.
+type Deed = (fn(&Process), SleepEnd);
+
+/// A process with one thread and one lane, whose server and driver are played.
+struct Process {
+    ring: ClientRing,
+    start: ptr::NonNull<u8>,
+    is_lent: Cell<bool>,
+    script: RefCell<VecDeque<Deed>>,
+    left_within: Cell<Option<CallLeft>>,
+    /// How the driver answers.
+    adopts: Cell<Result<(), Errno>>,
+    opens: Cell<Result<(), Errno>>,
+    /// How often it is asked, for a lane and for calls by the ring.
+    asked: Cell<u32>,
+    by_ring: Cell<u32>,
+    returns: RefCell<Vec<u8>>,
+    received: RefCell<Vec<u8>>,
+}
+
+impl Process {
+    fn new() -> Self {
+        let (ring, _file) = ClientRing::create().expect("a segment");
+        let (start, _file) = create_segment().expect("a segment");
+        let process = Self {
+            ring,
+            start,
+            is_lent: Cell::new(false),
+            script: RefCell::default(),
+            left_within: Cell::new(None),
+            adopts: Cell::new(Ok(())),
+            opens: Cell::new(Ok(())),
+            asked: Cell::new(0),
+            by_ring: Cell::new(0),
+            returns: RefCell::default(),
+            received: RefCell::default(),
+        };
+        assert_eq!(process.ring.claim(5).map(SlotIndex::number), Some(5));
+        process
+    }
+
+    fn lane(&self) -> LaneSegment {
+        #[expect(unsafe_code, reason = "the segment is found")]
+        // SAFETY: it is mapped until the value is dropped.
+        unsafe {
+            LaneSegment::new(self.start)
+        }
+    }
+
+    fn note(&self) -> LaneNote<'_> {
+        LaneNote::new(&self.ring.segment.slot(self.slot()).lane_note)
+    }
+
+    fn standing(&self) -> &AtomicU32 {
+        &self.ring.segment.slot(self.slot()).standing
+    }
+
+    /// The thread has a lane that a server's thread looks at.
+    fn with_lane(&self) -> LaneCaller<()> {
+        let mut caller = LaneCaller::new();
+        self.standing().store(IN_NO_CALL, Ordering::Relaxed);
+        let _ = self.call(&mut caller, &send());
+        caller.open_if_worthwhile(self, 1);
+        assert_eq!(self.asked.get(), 1);
+        assert!(self.lane().head().word.warm());
+        caller
+    }
+
+    fn call(&self, caller: &mut LaneCaller<()>, commands: &[u8]) -> (LaneEnd, BinderWriteRead) {
+        let mut call = BinderWriteRead {
+            write_size: commands.len() as u64,
+            read_size: 256,
+            ..Default::default()
+        };
+        let end = caller.call(self, &mut call, &LaneCommands::parse(commands, self));
+        (end, call)
+    }
+
+    fn play(&self, script: &[Deed]) {
+        self.script.borrow_mut().extend(script);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        #[expect(unsafe_code, reason = "the segment is unmapped")]
+        // SAFETY: the whole mapping, which nothing else has.
+        unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), SEGMENT_BYTES) }.expect("it is");
+    }
+}
+
+impl RingSystem for Process {
+    fn cpu(&self) -> u32 {
+        0
+    }
+
+    fn wake(&self, _: &AtomicU32) {}
+
+    fn sleep(&self, _: &AtomicU32, _: u32) -> SleepEnd {
+        let (deed, end) = self.script.borrow_mut().pop_front().expect("it sleeps no more");
+        deed(self);
+        end
+    }
+
+    fn ring_wait(&self, _: SlotIndex, _: u32) -> Result<(), Errno> {
+        unreachable!("the ring is played")
+    }
+}
+
+impl ReceivedBuffers for Process {
+    fn has_buffer_at(&self, address: u64) -> bool {
+        address == BUFFER
+    }
+
+    fn free(&self, _: u64) {
+        self.is_lent.set(false);
+    }
+}
+
+impl LaneSystem for Process {
+    type Place = ();
+    type Buffers = Self;
+
+    fn ring(&self) -> &ClientRing {
+        &self.ring
+    }
+
+    fn slot(&self) -> SlotIndex {
+        SlotIndex::new(5).expect("it exists")
+    }
+
+    fn buffers(&self) -> &Self {
+        self
+    }
+
+    fn create_place(&self) -> Option<((), OwnedFd)> {
+        Some(((), rustix::fs::memfd_create(c"offer", rustix::fs::MemfdFlags::CLOEXEC).ok()?))
+    }
+
+    fn give_back(&self, (): ()) {}
+
+    fn segment(&self, (): &()) -> LaneSegment {
+        self.lane()
+    }
+
+    fn address(&self, (): &()) -> u64 {
+        BUFFER
+    }
+
+    fn is_lent(&self, (): &()) -> bool {
+        self.is_lent.get()
+    }
+
+    fn receive(&self, (): &(), len: usize) -> bool {
+        let mut bytes = vec![0; len];
+        #[expect(unsafe_code, reason = "the segment is copied through pointers")]
+        // SAFETY: a vector of that length can be written.
+        unsafe {
+            self.lane().copy_reply(bytes.as_mut_ptr(), len);
+        }
+        *self.received.borrow_mut() = bytes;
+        self.is_lent.set(true);
+        true
+    }
+
+    fn copy_request(&self, segment: &LaneSegment, _: &BinderTransactionData) -> bool {
+        segment.write_request(&DATA)
+    }
+
+    fn write_returns(&self, _: u64, returns: &[u8]) -> Result<(), Errno> {
+        *self.returns.borrow_mut() = returns.into();
+        Ok(())
+    }
+
+    fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome {
+        self.by_ring.set(self.by_ring.get() + 1);
+        call.write_consumed = call.write_size;
+        RingOutcome::Done(Ok(()))
+    }
+
+    fn open_lane(&self, wish: &mut LaneOpen) -> Result<(), Errno> {
+        self.asked.set(self.asked.get() + 1);
+        self.opens.get()?;
+        (wish.id, wish.place, wish.server_euid) = (LANE, 2, 33);
+        self.ring.segment.header().lanes[2].store(LANE, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn close_lane(&self, lane: LaneId) {
+        assert_eq!(lane.number(), LANE);
+    }
+
+    fn adopt(&self, lane: LaneId) -> Result<(), Errno> {
+        self.adopts.get()?;
+        assert!(self.note().adopt(lane, NoteKind::Calls));
+        Ok(())
+    }
+
+    fn call_left_within(&self) -> Option<CallLeft> {
+        self.left_within.get()
+    }
+}
+
+/// A plain call.
+fn send() -> Vec<u8> {
+    let call = BinderTransactionData { code: 3, data_size: 4, ..Default::default() };
+    [&BC_TRANSACTION.to_ne_bytes(), call.as_bytes()].concat()
+}
+
+fn free() -> Vec<u8> {
+    [&BC_FREE_BUFFER.to_ne_bytes()[..], &BUFFER.to_ne_bytes()].concat()
+}
+
+/// The server serves the call.
+fn claim(process: &Process) {
+    let head = process.lane();
+    let head = head.head();
+    assert_eq!((head.request.len.load(Ordering::Relaxed), head.word.claim()), (4, true));
+}
+
+fn reply(process: &Process) {
+    claim(process);
+    let lane = process.lane();
+    assert!(lane.write_reply(&DATA));
+    let head = lane.head();
+    head.reply.outcome.store(CallOutcome::Replied as u32, Ordering::Relaxed);
+    head.reply.len.store(2, Ordering::Relaxed);
+    let _ = head.word.finish(true).expect("the caller waits");
+}
+
+fn nothing(_: &Process) {}
+
+const INTERRUPTED: LaneEnd = LaneEnd::Ended(RingOutcome::Done(Err(Errno::EINTR)));
+
+#[test]
+fn a_reply_lies_in_the_buffer_until_that_is_freed() {
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    process.play(&[(reply, SleepEnd::Woken)]);
+    let (end, call) = process.call(&mut caller, &send());
+    assert_eq!(
+        (end, call.write_consumed, call.read_consumed),
+        (LaneEnd::Done, call.write_size, 76)
+    );
+    let returns = process.returns.take();
+    let codes = [BR_NOOP, BR_TRANSACTION_COMPLETE, BR_REPLY].map(u32::to_ne_bytes).concat();
+    assert_eq!(returns[..12], codes);
+    let head = BinderTransactionData::read_from_bytes(&returns[12..]).expect("a reply");
+    assert_eq!((head.buffer, head.data_size, head.sender_euid), (BUFFER, 2, 33));
+    assert_eq!(process.received.take(), DATA[..2]);
+    // It is not freed, so the next goes by the ring; and a write that frees it, and no more, by no way.
+    assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::ByRing);
+    let commands = free();
+    let mut freed = BinderWriteRead { write_size: 12, ..Default::default() };
+    let parsed = LaneCommands::parse(&commands, &process);
+    assert_eq!(caller.call(&process, &mut freed, &parsed), LaneEnd::Done);
+    assert_eq!((freed.write_consumed, process.is_lent.get()), (12, false));
+    process.is_lent.set(true);
+    process.play(&[(reply, SleepEnd::Woken)]);
+    assert_eq!(process.call(&mut caller, &[free(), send()].concat()).0, LaneEnd::Done);
+    assert_eq!(process.by_ring.get(), 0);
+}
+
+#[test]
+fn a_signal_ends_a_call_and_what_is_written_is_made_once() {
+    // No thread has come to it: the commands are left to be run.
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    process.play(&[(nothing, SleepEnd::Interrupted)]);
+    let (end, call) = process.call(&mut caller, &send());
+    assert_eq!((end, call.write_consumed), (INTERRUPTED, 0));
+    assert_eq!(process.standing().load(Ordering::Relaxed), 0, "the driver is to tell");
+    // It is served: the driver has it.
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    process.play(&[(claim, SleepEnd::Interrupted)]);
+    let (end, call) = process.call(&mut caller, &send());
+    assert_eq!((end, call.write_consumed, call.read_consumed), (INTERRUPTED, call.write_size, 0));
+    assert_eq!(process.lane().head().word.finish(true), Err(LeftToDriver));
+    assert_eq!(process.standing().load(Ordering::Relaxed), 0, "it waits for a reply");
+    // It is over.
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    process.play(&[(reply, SleepEnd::Interrupted)]);
+    assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::Done);
+}
+
+#[test]
+fn a_lane_pauses_for_what_its_server_does_not_for_signals() {
+    for (slept, next) in
+        [(SleepEnd::Interrupted, LaneEnd::Done), (SleepEnd::TimedOut, LaneEnd::ByRing)]
+    {
+        let process = Process::new();
+        let mut caller = process.with_lane();
+        process.play(&[(nothing, slept)]);
+        let _ = process.call(&mut caller, &send());
+        process.standing().store(IN_NO_CALL, Ordering::Relaxed);
+        assert!(process.lane().head().word.warm());
+        if next == LaneEnd::Done {
+            process.play(&[(reply, SleepEnd::Woken)]);
+        }
+        assert_eq!(process.call(&mut caller, &send()).0, next);
+    }
+}
+
+#[test]
+fn a_call_that_a_handler_has_left_is_not_left_again() {
+    let leave: fn(&Process) = |process| {
+        let left = process.lane().head().word.leave();
+        process.left_within.set(Some(left));
+    };
+    for (deed, end, is_run) in [
+        (leave as fn(&Process), INTERRUPTED, false),
+        (
+            |process| {
+                claim(process);
+                let left = process.lane().head().word.leave();
+                process.left_within.set(Some(left));
+            },
+            INTERRUPTED,
+            true,
+        ),
+    ] {
+        for slept in [SleepEnd::Woken, SleepEnd::Interrupted] {
+            let process = Process::new();
+            let mut caller = process.with_lane();
+            process.play(&[(deed, slept)]);
+            let (ended, call) = process.call(&mut caller, &send());
+            assert_eq!((ended, call.write_consumed > 0), (end, is_run));
+        }
+    }
+}
+
+#[test]
+fn a_long_call_is_the_drivers_who_knows_whether_it_is_served() {
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    process.play(&[(claim, SleepEnd::TimedOut)]);
+    let (end, call) = process.call(&mut caller, &send());
+    assert_eq!((end, call.write_consumed), (LaneEnd::ReadByRing, call.write_size));
+    for (error, end) in [
+        (Errno::ESRCH, LaneEnd::Done),
+        (Errno::ENOTCONN, LaneEnd::Ended(RingOutcome::Done(Err(Errno::ECONNABORTED)))),
+    ] {
+        let process = Process::new();
+        let mut caller = process.with_lane();
+        process.adopts.set(Err(error));
+        process.play(&[(claim, SleepEnd::TimedOut)]);
+        assert_eq!(process.call(&mut caller, &send()).0, end);
+        let returns = process.returns.take();
+        let is_dead = returns.ends_with(&BR_DEAD_REPLY.to_ne_bytes());
+        assert_eq!(is_dead, end == LaneEnd::Done);
+    }
+}
+
+#[test]
+fn what_the_driver_has_first_is_run_before_a_call() {
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    let others = [&BC_FREE_BUFFER.to_ne_bytes()[..], &4096_u64.to_ne_bytes()].concat();
+    process.play(&[(reply, SleepEnd::Woken)]);
+    let (end, call) = process.call(&mut caller, &[others, send()].concat());
+    assert_eq!((end, call.write_consumed), (LaneEnd::Done, call.write_size));
+    assert_eq!((process.by_ring.get(), call.read_size), (1, 256));
+}
+
+#[test]
+fn a_thread_that_is_refused_asks_less_and_less() {
+    let process = Process::new();
+    process.opens.set(Err(Errno::EMFILE));
+    process.standing().store(IN_NO_CALL, Ordering::Relaxed);
+    let mut caller = LaneCaller::new();
+    let mut asked = Vec::new();
+    for at in 0..40 {
+        assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::ByRing);
+        caller.open_if_worthwhile(&process, 3);
+        if process.asked.replace(0) > 0 {
+            asked.push(at);
+        }
+    }
+    assert_eq!(asked, [2, 8, 20]);
+}

@@ -1,0 +1,60 @@
+//! A call that is made by a lane, until it is over or left.
+
+use binder_lane::{CallLeft, LaneWord, Woken};
+
+use super::system::LaneSystem;
+use crate::caller::SleepEnd;
+use crate::spin::SpinHistory;
+
+/// How the wait for a reply ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Waited {
+    /// None if the call was not made: no thread looks.
+    pub(super) left: Option<CallLeft>,
+    /// Whether the thread has handled a signal meanwhile.
+    pub(super) is_interrupted: bool,
+}
+
+/// After so many wake-ups in a call the driver is to have it: its server does not keep to the rules.
+const MOST_IN_VAIN: u32 = 100;
+
+/// Makes the call that was written, and waits until it is over or has to be left.
+///
+/// A signal that the thread handles has it left, whenever it comes, as far as `system` notices: as long as no other function
+/// is called here.
+#[inline(never)]
+pub(super) fn call_and_wait(
+    word: &LaneWord,
+    [own_cpu, other_cpu]: [u32; 2],
+    spins: &SpinHistory,
+    system: &impl LaneSystem,
+) -> Waited {
+    system.watch_signals();
+    let Some(woken) = word.post() else { return Waited { left: None, is_interrupted: false } };
+    if woken == Woken::Wake {
+        system.wake(word.word());
+    }
+    let mut in_vain = 0;
+    spins.spin(own_cpu, other_cpu, || word.is_over() || system.has_handled_signal());
+    loop {
+        let is_interrupted = system.has_handled_signal();
+        if let Some(left) = system.call_left_within() {
+            return Waited { left: Some(left), is_interrupted: true };
+        }
+        if is_interrupted || in_vain == MOST_IN_VAIN {
+            return Waited { left: Some(word.leave()), is_interrupted };
+        }
+        let Some(value) = word.prepare_caller_to_sleep() else {
+            return Waited { left: Some(CallLeft::Over), is_interrupted };
+        };
+        in_vain += 1;
+        match system.sleep(word.word(), value) {
+            SleepEnd::Woken => {}
+            SleepEnd::TimedOut => in_vain = MOST_IN_VAIN,
+            SleepEnd::Interrupted => {
+                let left = system.call_left_within().unwrap_or_else(|| word.leave());
+                return Waited { left: Some(left), is_interrupted: true };
+            }
+        }
+    }
+}

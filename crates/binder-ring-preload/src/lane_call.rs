@@ -1,0 +1,237 @@
+//! `BINDER_WRITE_READ` of a program that uses lanes.
+
+#![expect(unsafe_code, reason = "ioctls of lanes are made")]
+
+use core::num::NonZero;
+use core::sync::atomic::AtomicU32;
+
+use binder_lane::{CallLeft, LaneId, LaneSegment};
+use binder_ring::SlotIndex;
+use binder_ring_client::lane::{LaneCommands, LaneEnd, LaneSystem};
+use binder_ring_client::{ClientRing, RingOutcome, RingSystem, SleepEnd};
+use binder_uapi::{
+    ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN, BinderTransactionData,
+    BinderWriteRead, Errno, LaneOpen,
+};
+use rustix::fd::OwnedFd;
+
+use crate::lanes::{BusySlot, LanePlace, RingLanes};
+use crate::program_memory::ProgramMemory;
+use crate::write_read::DeviceCalls;
+
+/// Makes a call, by a lane if it can be. A thread asks for a lane after `busy_calls` in a row to an object.
+pub(crate) fn exchange(
+    device: DeviceCalls<'_, '_>,
+    slot: SlotIndex,
+    memory: &ProgramMemory<'_>,
+    call: &mut BinderWriteRead,
+    busy_calls: NonZero<u32>,
+) -> RingOutcome {
+    let lanes = device.ring.lanes();
+    let Some(busy) = lanes.enter(slot) else {
+        // A handler has interrupted a call of this thread, or left it.
+        if let Some(lane) = lanes.leave_call_below(slot) {
+            let _ = adopt(&device, lane);
+        }
+        return by_ring(&device, slot, memory, call);
+    };
+    let commands = CopiedCommands::of(memory, call, call.write_consumed);
+    let parsed = LaneCommands::parse(commands.bytes(), lanes);
+    let system = LaneCall { device, slot, memory, busy };
+    // SAFETY: this function alone asks for it, and found the slot free.
+    let caller = unsafe { system.busy.caller() };
+    let outcome = match caller.call(&system, call, &parsed) {
+        LaneEnd::Done => return RingOutcome::Done(Ok(())),
+        LaneEnd::ByRing | LaneEnd::ReadByRing => system.by_ring(call),
+        LaneEnd::Ended(outcome) => return outcome,
+    };
+    if outcome == RingOutcome::Done(Ok(())) {
+        caller.open_if_worthwhile(&system, busy_calls.get());
+    }
+    outcome
+}
+
+/// Frees the buffers of lanes that commands have freed which were run, from `start` on.
+#[cold]
+pub(crate) fn free_run(
+    lanes: &RingLanes,
+    memory: &ProgramMemory<'_>,
+    call: &BinderWriteRead,
+    start: u64,
+) {
+    if lanes.has_lent() {
+        let run = BinderWriteRead { write_size: call.write_consumed, ..*call };
+        let commands = CopiedCommands::of(memory, &run, start);
+        LaneCommands::parse(commands.bytes(), lanes).free(lanes);
+    }
+}
+
+fn by_ring(
+    device: &DeviceCalls<'_, '_>,
+    slot: SlotIndex,
+    memory: &ProgramMemory<'_>,
+    call: &mut BinderWriteRead,
+) -> RingOutcome {
+    let ring = device.ring;
+    let before = call.write_consumed;
+    let outcome = ring.ring().exchange(slot, call, device, memory);
+    if outcome != RingOutcome::Done(Ok(())) {
+        ring.forget_standing(slot);
+    }
+    free_run(ring.lanes(), memory, call, before);
+    outcome
+}
+
+fn adopt(device: &DeviceCalls<'_, '_>, lane: LaneId) -> Result<(), Errno> {
+    // SAFETY: the driver reads the number of a lane.
+    unsafe { device.ask(ANYBINDER_LANE_ADOPT, &mut lane.number()) }
+}
+
+/// The commands of a call, as they were when they were copied. Of many there are none: those are mostly references and buffers that
+/// are given back.
+struct CopiedCommands {
+    bytes: [u8; COPIED_BYTES],
+    len: usize,
+}
+
+const COPIED_BYTES: usize = 256;
+
+impl CopiedCommands {
+    /// Those from `start` on.
+    fn of(memory: &ProgramMemory<'_>, call: &BinderWriteRead, start: u64) -> Self {
+        let mut bytes = [0; COPIED_BYTES];
+        let len = usize::try_from(call.write_size.saturating_sub(start)).unwrap_or(usize::MAX);
+        let is_there = bytes
+            .get_mut(..len)
+            .is_some_and(|bytes| memory.read_bytes(call.write_buffer.wrapping_add(start), bytes));
+        Self { bytes, len: if is_there { len } else { 0 } }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// A call of a thread that may take a lane.
+struct LaneCall<'c, 't> {
+    device: DeviceCalls<'c, 't>,
+    slot: SlotIndex,
+    memory: &'c ProgramMemory<'c>,
+    busy: BusySlot<'t>,
+}
+
+impl RingSystem for LaneCall<'_, '_> {
+    fn cpu(&self) -> u32 {
+        self.device.cpu()
+    }
+
+    #[inline(always)]
+    fn wake(&self, word: &AtomicU32) {
+        self.device.wake(word);
+    }
+
+    #[inline(always)]
+    fn sleep(&self, word: &AtomicU32, value: u32) -> SleepEnd {
+        self.device.sleep(word, value)
+    }
+
+    #[inline(always)]
+    fn ring_wait(&self, slot: SlotIndex, flags: u32) -> Result<(), Errno> {
+        self.device.ring_wait(slot, flags)
+    }
+
+    fn block_signals(&self) -> u64 {
+        self.device.block_signals()
+    }
+
+    fn restore_signals(&self, blocked: u64) {
+        self.device.restore_signals(blocked);
+    }
+
+    #[inline(always)]
+    fn watch_signals(&self) {
+        self.device.watch_signals();
+    }
+
+    #[inline(always)]
+    fn has_handled_signal(&self) -> bool {
+        self.device.has_handled_signal()
+    }
+}
+
+impl LaneSystem for LaneCall<'_, '_> {
+    type Place = LanePlace;
+    type Buffers = RingLanes;
+
+    fn ring(&self) -> &ClientRing {
+        self.device.ring.ring()
+    }
+
+    fn slot(&self) -> SlotIndex {
+        self.slot
+    }
+
+    fn buffers(&self) -> &RingLanes {
+        self.device.ring.lanes()
+    }
+
+    fn create_place(&self) -> Option<(LanePlace, OwnedFd)> {
+        self.busy.create_place()
+    }
+
+    fn give_back(&self, place: LanePlace) {
+        drop(place);
+    }
+
+    fn segment(&self, place: &LanePlace) -> LaneSegment {
+        place.segment()
+    }
+
+    fn address(&self, _: &LanePlace) -> u64 {
+        self.busy.address()
+    }
+
+    fn is_lent(&self, _: &LanePlace) -> bool {
+        self.busy.is_lent()
+    }
+
+    fn receive(&self, place: &LanePlace, len: usize) -> bool {
+        self.busy.receive(place, len)
+    }
+
+    fn copy_request(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool {
+        self.memory.copy_to_lane(segment, head.buffer, head.data_size)
+    }
+
+    fn write_returns(&self, address: u64, returns: &[u8]) -> Result<(), Errno> {
+        if self.memory.write_bytes(address, returns) { Ok(()) } else { Err(Errno::EFAULT) }
+    }
+
+    fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome {
+        by_ring(&self.device, self.slot, self.memory, call)
+    }
+
+    fn open_lane(&self, wish: &mut LaneOpen) -> Result<(), Errno> {
+        // SAFETY: the driver reads and writes a `LaneOpen`, which is of numbers alone.
+        unsafe { self.device.ask(ANYBINDER_LANE_OPEN, wish) }
+    }
+
+    fn close_lane(&self, lane: LaneId) {
+        // SAFETY: the driver reads the number of a lane. One that is gone has no lanes.
+        let _ = unsafe { self.device.ask(ANYBINDER_LANE_CLOSE, &mut lane.number()) };
+    }
+
+    fn adopt(&self, lane: LaneId) -> Result<(), Errno> {
+        adopt(&self.device, lane)
+    }
+
+    #[inline(always)]
+    fn note_lane(&self, lane: Option<(LaneId, LaneSegment)>) {
+        self.busy.note_lane(lane);
+    }
+
+    #[inline(always)]
+    fn call_left_within(&self) -> Option<CallLeft> {
+        self.busy.call_left_within()
+    }
+}

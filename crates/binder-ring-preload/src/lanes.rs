@@ -1,0 +1,325 @@
+//! The lanes by which threads of the program call, past the driver.
+//!
+//! A thread has what belongs to its lane beside its slot in the ring, in the same table: a handler of a signal that makes a call
+//! of its own finds it there. A lane costs no descriptor: its segment is mapped, and the file closed. The program serves no
+//! calls of lanes.
+
+#![expect(unsafe_code, reason = "lanes lie in a table without a lock, and their memory is mapped")]
+
+use core::cell::UnsafeCell;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+use binder_lane::layout::{DATA_BYTES, SEGMENT_BYTES};
+use binder_lane::{CallLeft, LaneId, LaneSegment};
+use binder_ring::SlotIndex;
+use binder_ring::layout::SLOTS;
+use binder_ring_client::lane::{LaneCaller, ReceivedBuffers, create_segment};
+use rustix::fd::OwnedFd;
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+/// What the threads with slots in a ring have of lanes.
+pub(crate) struct RingLanes {
+    slots: [SlotLanes; SLOTS as usize],
+    /// Whether anything has come by a lane: else no buffer can be freed.
+    has_lent: AtomicBool,
+}
+
+/// What a thread has of lanes. The thread alone uses it, and handlers of its signals in between.
+struct SlotLanes {
+    /// Whether the thread makes a call, or has left one by a jump.
+    is_busy: AtomicBool,
+    /// The lane by which it makes a call at this moment, and the segment of that.
+    lane: AtomicU32,
+    segment: AtomicPtr<u8>,
+    /// How a handler, which has made a call of its own meanwhile, has left that call: a [`CallLeft`], or [`NOT_LEFT`].
+    left: AtomicU32,
+    /// Where what comes back lies. It stays for the next lane.
+    buffer: AtomicPtr<u8>,
+    /// Whether what lies there was not freed.
+    is_lent: AtomicBool,
+    caller: UnsafeCell<LaneCaller<LanePlace>>,
+}
+
+// SAFETY: `caller` is touched by the thread of the slot alone, while it has the slot busy, or by one that has the table, and no
+// thread the slot. All else is atomic.
+unsafe impl Sync for SlotLanes {}
+
+/// The segment of a lane.
+#[derive(Debug)]
+pub(crate) struct LanePlace {
+    start: NonNull<u8>,
+}
+
+/// The lanes of a thread that makes a call, which has its slot busy until this is dropped.
+pub(crate) struct BusySlot<'t> {
+    lanes: &'t RingLanes,
+    slot: SlotIndex,
+}
+
+const NOT_LEFT: u32 = 0;
+const TAKEN_BACK: u32 = 1;
+const TO_DRIVER: u32 = 2;
+
+impl RingLanes {
+    pub(crate) const fn new() -> Self {
+        Self {
+            slots: [const { SlotLanes::new() }; SLOTS as usize],
+            has_lent: AtomicBool::new(false),
+        }
+    }
+
+    fn of(&self, slot: SlotIndex) -> &SlotLanes {
+        &self.slots[slot.number() as usize]
+    }
+
+    /// Whether anything has come by a lane.
+    pub(crate) fn has_lent(&self) -> bool {
+        self.has_lent.load(Ordering::Relaxed)
+    }
+
+    /// Has the slot of this thread busy. None if it is: a handler has interrupted a call, or left one by a jump.
+    pub(crate) fn enter(&self, slot: SlotIndex) -> Option<BusySlot<'_>> {
+        let is_busy = &self.of(slot).is_busy;
+        // Handlers run between two instructions of the thread, never beside it.
+        if is_busy.load(Ordering::Relaxed) {
+            return None;
+        }
+        is_busy.store(true, Ordering::Relaxed);
+        Some(BusySlot { lanes: self, slot })
+    }
+
+    /// Leaves the call that this thread has under way by a lane, for a handler that makes one of its own. Returns the lane of one
+    /// that the driver is to take over.
+    #[cold]
+    pub(crate) fn leave_call_below(&self, slot: SlotIndex) -> Option<LaneId> {
+        let SlotLanes { lane, segment, left, .. } = self.of(slot);
+        let lane = LaneId::new(lane.load(Ordering::Relaxed))?;
+        let start = NonNull::new(segment.load(Ordering::Relaxed))?;
+        // SAFETY: the thread has a call under way there, so it is mapped.
+        let segment = unsafe { LaneSegment::new(start) };
+        match segment.head().word.leave() {
+            CallLeft::TakenBack => left.store(TAKEN_BACK, Ordering::Relaxed),
+            CallLeft::ToDriver => {
+                left.store(TO_DRIVER, Ordering::Relaxed);
+                return Some(lane);
+            }
+            CallLeft::Over => {}
+        }
+        None
+    }
+
+    /// Forgets the lane of a thread that has ended. The slot is this thread's.
+    pub(crate) fn clear(&self, slot: SlotIndex) {
+        self.of(slot).clear();
+    }
+
+    /// Unmaps all that the program does not need. No thread has a slot.
+    pub(crate) fn end(&self) {
+        for slot in &self.slots {
+            slot.clear();
+            let buffer = slot.buffer.swap(ptr::null_mut(), Ordering::Relaxed);
+            // A program may look at what it has received after it has closed the device.
+            if !slot.is_lent.swap(false, Ordering::Relaxed)
+                && let Some(buffer) = NonNull::new(buffer)
+            {
+                // SAFETY: `buffer_for` has mapped as much there, and the program knows nothing of it any more.
+                unsafe { unmap(buffer, BUFFER_BYTES) };
+            }
+        }
+        self.has_lent.store(false, Ordering::Relaxed);
+    }
+
+    /// Forgets what another process has: nothing of it is mapped in its child.
+    pub(crate) fn forget(&self) {
+        for slot in &self.slots {
+            slot.buffer.store(ptr::null_mut(), Ordering::Relaxed);
+            slot.is_lent.store(false, Ordering::Relaxed);
+            core::mem::forget(slot.take_place());
+            slot.reset();
+        }
+        self.has_lent.store(false, Ordering::Relaxed);
+    }
+}
+
+impl SlotLanes {
+    const fn new() -> Self {
+        Self {
+            is_busy: AtomicBool::new(false),
+            lane: AtomicU32::new(0),
+            segment: AtomicPtr::new(ptr::null_mut()),
+            left: AtomicU32::new(NOT_LEFT),
+            buffer: AtomicPtr::new(ptr::null_mut()),
+            is_lent: AtomicBool::new(false),
+            caller: UnsafeCell::new(LaneCaller::new()),
+        }
+    }
+
+    fn take_place(&self) -> Option<LanePlace> {
+        // SAFETY: no thread has the slot but, maybe, this one, which makes no call.
+        let caller = unsafe { &mut *self.caller.get() };
+        caller.end()
+    }
+
+    fn clear(&self) {
+        drop(self.take_place());
+        self.reset();
+    }
+
+    fn reset(&self) {
+        self.lane.store(0, Ordering::Relaxed);
+        self.left.store(NOT_LEFT, Ordering::Relaxed);
+        self.is_busy.store(false, Ordering::Relaxed);
+    }
+
+    /// The buffer of the slot, which is made if there is none.
+    fn buffer_for(&self) -> Option<NonNull<u8>> {
+        if let Some(buffer) = NonNull::new(self.buffer.load(Ordering::Relaxed)) {
+            return Some(buffer);
+        }
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a null hint lets the kernel choose a free range.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(ptr::null_mut(), BUFFER_BYTES, access, MapFlags::PRIVATE)
+        };
+        let start: NonNull<u8> = NonNull::new(start.ok()?.cast())?;
+        // As of a device's own mapping, a child has none of it.
+        // SAFETY: the range is the mapping.
+        let advised = unsafe {
+            rustix::mm::madvise(start.as_ptr().cast(), BUFFER_BYTES, Advice::LinuxDontFork)
+        };
+        if advised.is_err() {
+            // SAFETY: it was mapped above, and nothing else knows it.
+            unsafe { unmap(start, BUFFER_BYTES) };
+            return None;
+        }
+        self.buffer.store(start.as_ptr(), Ordering::Relaxed);
+        Some(start)
+    }
+}
+
+/// Whole pages of all machines.
+const BUFFER_BYTES: usize = DATA_BYTES.next_multiple_of(64 << 10);
+
+/// # Safety
+///
+/// So many bytes are mapped there, and nothing uses them any more.
+unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller's promise.
+    let unmapped = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
+    debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
+}
+
+impl LanePlace {
+    pub(crate) fn segment(&self) -> LaneSegment {
+        // SAFETY: a whole segment is mapped there until `drop`, and nothing else knows the address.
+        unsafe { LaneSegment::new(self.start) }
+    }
+}
+
+impl Drop for LanePlace {
+    fn drop(&mut self) {
+        // SAFETY: `create_place` has mapped a whole segment there, and this value alone has it.
+        unsafe { unmap(self.start, SEGMENT_BYTES) }
+    }
+}
+
+impl BusySlot<'_> {
+    fn own(&self) -> &SlotLanes {
+        self.lanes.of(self.slot)
+    }
+
+    /// The thread's calls by its lane.
+    ///
+    /// # Safety
+    ///
+    /// No value that this has returned is there.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the slot is busy as long as this lives, for this thread"
+    )]
+    pub(crate) unsafe fn caller(&self) -> &mut LaneCaller<LanePlace> {
+        // SAFETY: the thread of the slot alone uses it, and its handlers find it busy; the other is the caller's promise.
+        unsafe { &mut *self.own().caller.get() }
+    }
+
+    pub(crate) fn create_place(&self) -> Option<(LanePlace, OwnedFd)> {
+        self.own().buffer_for()?;
+        let (start, file) = create_segment().ok()?;
+        Some((LanePlace { start }, file))
+    }
+
+    /// Where the thread's buffer is.
+    pub(crate) fn address(&self) -> u64 {
+        self.own().buffer.load(Ordering::Relaxed).addr() as u64
+    }
+
+    pub(crate) fn is_lent(&self) -> bool {
+        self.own().is_lent.load(Ordering::Acquire)
+    }
+
+    /// Copies the first `len` bytes of a reply to the thread's buffer, and lends that. Says whether they have room, and it was not
+    /// lent.
+    pub(crate) fn receive(&self, place: &LanePlace, len: usize) -> bool {
+        let SlotLanes { buffer, is_lent, .. } = self.own();
+        let Some(buffer) = NonNull::new(buffer.load(Ordering::Relaxed)) else { return false };
+        if len > DATA_BYTES || is_lent.load(Ordering::Acquire) {
+            return false;
+        }
+        // SAFETY: a buffer has room for as much, is no segment, and nothing is lent of it.
+        unsafe { place.segment().copy_reply(buffer.as_ptr(), len) };
+        is_lent.store(true, Ordering::Release);
+        self.lanes.has_lent.store(true, Ordering::Relaxed);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn note_lane(&self, lane: Option<(LaneId, LaneSegment)>) {
+        let SlotLanes { lane: number, segment, left, .. } = self.own();
+        match lane {
+            Some((lane, of_lane)) => {
+                left.store(NOT_LEFT, Ordering::Relaxed);
+                segment.store(of_lane.start().as_ptr(), Ordering::Relaxed);
+                number.store(lane.number(), Ordering::Relaxed);
+            }
+            None => number.store(0, Ordering::Relaxed),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn call_left_within(&self) -> Option<CallLeft> {
+        match self.own().left.load(Ordering::Relaxed) {
+            TAKEN_BACK => Some(CallLeft::TakenBack),
+            TO_DRIVER => Some(CallLeft::ToDriver),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for BusySlot<'_> {
+    fn drop(&mut self) {
+        self.own().is_busy.store(false, Ordering::Relaxed);
+    }
+}
+
+impl ReceivedBuffers for RingLanes {
+    fn has_buffer_at(&self, address: u64) -> bool {
+        self.buffer_at(address).is_some()
+    }
+
+    fn free(&self, address: u64) {
+        if let Some(slot) = self.buffer_at(address) {
+            slot.is_lent.store(false, Ordering::Release);
+        }
+    }
+}
+
+impl RingLanes {
+    fn buffer_at(&self, address: u64) -> Option<&SlotLanes> {
+        let is_there =
+            |slot: &&SlotLanes| slot.buffer.load(Ordering::Relaxed).addr() as u64 == address;
+        // Those that have none have null.
+        let is_any = address != 0 && self.has_lent();
+        is_any.then(|| self.slots.iter().find(is_there))?
+    }
+}

@@ -1,0 +1,378 @@
+// lane_client.c - a client whose calls pass the driver by, of which it knows nothing.
+//
+//   gcc -O2 -pthread -o lane_client lane_client.c
+//   lane_client SERVER        plays all scenes, with ANYBINDER_LANES=4 and a service: `SERVER server` of lane_checks
+//   lane_client SERVER way    says which way its calls go
+//
+// How many calls the driver has seen is what its statistics say, so nothing else may use it meanwhile.
+#include "echo.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+
+// What the service is asked for beside ECHO.
+enum { SLOW = 3, END = 4 };
+// So many calls bring a lane into use.
+enum { WARM_UP = 40 };
+
+// The second is the one by which handlers call and wait.
+static int device, handlers_device;
+static const char *server;
+
+static void serve_by_another(int ready)
+{
+	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+	// It says there that it is ready.
+	CHECK(dup2(ready, STDOUT_FILENO) == STDOUT_FILENO);
+	execl(server, server, "server", NULL);
+	err(1, "%s", server);
+}
+
+// How many calls and one-ways the driver has seen.
+static unsigned long seen(void)
+{
+	FILE *file = fopen("/dev/binderfs/binder_logs/stats", "re");
+	char line[256];
+	unsigned long count = 0;
+	CHECK(file);
+	while (fgets(line, sizeof line, file) && !sscanf(line, "BC_TRANSACTION: %lu", &count))
+		;
+	fclose(file);
+	return count;
+}
+
+// Makes calls until they pass the driver by. Says whether they do.
+static int passes_by(int by)
+{
+	for (int round = 0; round < 50; round++) {
+		unsigned long before = seen();
+		for (uint32_t word = 0; word < WARM_UP; word++)
+			if (ask(by, ECHO, word) != word)
+				errx(1, "no echo");
+		if (seen() - before < WARM_UP / 4)
+			return 1;
+	}
+	return 0;
+}
+
+static void warm_up(void)
+{
+	if (!passes_by(device))
+		errx(1, "calls do not pass the driver by");
+}
+
+static int open_large(void)
+{
+	int opened = open_device();
+	map(opened, 1 << 20);
+	return opened;
+}
+
+// The bytes of a call, and what the reply before it took, are given in one.
+static void sizes(void)
+{
+	static uint8_t data[200000];
+	struct {
+		uint32_t free_command;
+		binder_uintptr_t buffer;
+		struct send send;
+	} __attribute__((packed)) next = { .free_command = BC_FREE_BUFFER };
+	size_t large[] = { 4096, 65536, 73536, 73537, 200000 };
+	struct binder_transaction_data reply;
+	for (size_t at = 0; at < 305; at++) {
+		size_t size = at < 300 ? at : large[at - 300];
+		for (size_t place = 0; place < size; place++)
+			data[place] = place * 7 + size;
+		next.send = call_of(ECHO, data, size);
+		if (at == 0)
+			expect(device, &next.send, sizeof next.send, BR_REPLY, &reply);
+		else
+			expect(device, &next, sizeof next, BR_REPLY, &reply);
+		next.buffer = reply.data.ptr.buffer;
+		CHECK(reply.data_size == size);
+		CHECK(memcmp((void *)(uintptr_t)next.buffer, data, size) == 0);
+		CHECK(reply.sender_pid == 0);
+	}
+	let_go(device, &reply);
+}
+
+static struct binder_transaction_data kept[5];
+
+static void *free_kept(void *unused)
+{
+	for (int at = 0; at < 5; at++)
+		let_go(device, &kept[at]);
+	return unused;
+}
+
+// Replies stay as they are until they are given back, by whichever thread.
+static void keeps(void)
+{
+	for (uint32_t word = 0; word < 5; word++) {
+		struct send call = call_of(ECHO, &word, sizeof word);
+		expect(device, &call, sizeof call, BR_REPLY, &kept[word]);
+	}
+	for (uint32_t word = 0; word < 5; word++)
+		CHECK(memcmp((void *)(uintptr_t)kept[word].data.ptr.buffer, &word, sizeof word) == 0);
+	pthread_t thread;
+	CHECK(pthread_create(&thread, NULL, free_kept, NULL) == 0 && pthread_join(thread, NULL) == 0);
+}
+
+// One-ways, objects and files go by the driver.
+static void refusals(void)
+{
+	struct binder_transaction_data got;
+	uint8_t returns[256];
+	unsigned long before = seen();
+	struct send oneway = call_of(ECHO, NULL, 0);
+	oneway.transaction.flags = TF_ONE_WAY;
+	write_read(device, &oneway, sizeof oneway, returns, sizeof returns);
+	CHECK(seen() == before + 1);
+	struct flat_binder_object object = { .hdr.type = BINDER_TYPE_BINDER, .binder = 8, .cookie = 9 };
+	binder_size_t offset = 0;
+	struct send send = call_of(ECHO, &object, sizeof object);
+	send.transaction.offsets_size = sizeof offset;
+	send.transaction.data.ptr.offsets = (uintptr_t)&offset;
+	expect(device, &send, sizeof send, BR_REPLY, &got);
+	let_go(device, &got);
+	CHECK(seen() == before + 2);
+	struct parcel parcel;
+	pack(&parcel, BC_TRANSACTION, 0);
+	parcel.send.transaction.code = ECHO;
+	parcel.send.transaction.data.ptr.buffer = (uintptr_t)&parcel.object;
+	// Its owner takes no files.
+	CHECK(converse(device, &parcel.send, sizeof parcel.send, BR_REPLY, &got) == BR_FAILED_REPLY);
+	CHECK(seen() == before + 3);
+}
+
+// Wrong addresses are told as ever.
+static void pointers(void)
+{
+	struct binder_transaction_data got;
+	struct send call = call_of(ECHO, (void *)16, 100);
+	CHECK(converse(device, &call, sizeof call, BR_REPLY, &got) == BR_FAILED_REPLY);
+	warm_up();
+	char *constant = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	call = call_of(ECHO, NULL, 0);
+	struct binder_write_read request = request_of(&call, sizeof call, constant, 256);
+	CHECK(ioctl(device, BINDER_WRITE_READ, &request) == -1 && errno == EFAULT);
+	CHECK(request.write_consumed == sizeof call);
+	munmap(constant, PAGE);
+	// What was called is answered, all the same.
+	expect(device, NULL, 0, BR_REPLY, &got);
+	let_go(device, &got);
+}
+
+static volatile sig_atomic_t handled;
+static volatile uint32_t echo_in_handler;
+
+static void count(int signal)
+{
+	(void)signal;
+	handled++;
+}
+
+static void call_in_handler(int signal)
+{
+	(void)signal;
+	int before = errno;
+	handled++;
+	struct send oneway = call_of(ECHO, NULL, 0);
+	oneway.transaction.flags = TF_ONE_WAY;
+	write_commands(device, &oneway, sizeof oneway);
+	echo_in_handler = ask(handlers_device, ECHO, 77);
+	errno = before;
+}
+
+static void on_alarm(void (*handler)(int), int flags, int first_us, int then_us)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+	struct itimerval timer = { .it_value.tv_usec = first_us, .it_interval.tv_usec = then_us };
+	CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &timer, NULL) == 0);
+}
+
+// A signal ends a call's read, whatever its handler says; the call goes on, and what was written is not written again.
+// Says whether the signal came while the thread waited: on a busy machine it may come before.
+static int is_interrupted_by(void (*handler)(int), int flags)
+{
+	uint32_t word = flags;
+	struct send call = call_of(SLOW, &word, sizeof word);
+	struct binder_transaction_data reply;
+	uint8_t returns[256];
+	struct binder_write_read request = request_of(&call, sizeof call, returns, sizeof returns);
+	handled = 0;
+	on_alarm(handler, flags, 8000, 0);
+	int result = ioctl(device, BINDER_WRITE_READ, &request);
+	int is_interrupted = result == -1;
+	CHECK(!is_interrupted || (errno == EINTR && handled == 1 && request.read_consumed == 0));
+	CHECK(request.write_consumed == sizeof call);
+	uint32_t found = is_interrupted ? 0 : find(BR_REPLY, returns, request.read_consumed, &reply);
+	if (!found)
+		expect(device, NULL, 0, BR_REPLY, &reply);
+	CHECK(memcmp((void *)(uintptr_t)reply.data.ptr.buffer, &word, sizeof word) == 0);
+	let_go(device, &reply);
+	while (!handled)
+		usleep(1000);
+	return is_interrupted;
+}
+
+static void interrupt_by(void (*handler)(int), int flags)
+{
+	for (int at = 0; at < 50; at++) {
+		warm_up();
+		if (is_interrupted_by(handler, flags))
+			return;
+	}
+	errx(1, "signals do not end calls");
+}
+
+static void signals(void)
+{
+	static uint8_t stack[64 << 10];
+	stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
+	CHECK(sigaltstack(&other, NULL) == 0);
+	int flags[] = { 0, SA_RESTART, SA_ONSTACK, SA_ONSTACK | SA_RESTART };
+	for (int at = 0; at < 4; at++) {
+		interrupt_by(count, flags[at]);
+		interrupt_by(call_in_handler, flags[at]);
+		CHECK(echo_in_handler == 77);
+	}
+	// At any moment.
+	handled = 0;
+	on_alarm(count, SA_RESTART, 150, 150);
+	for (uint32_t word = 0; handled < 3000; word++)
+		CHECK(ask(device, ECHO, word) == word);
+	on_alarm(call_in_handler, SA_RESTART, 450, 450);
+	for (uint32_t word = 1000; handled < 6000; word++)
+		CHECK(ask(device, ECHO, word) == word);
+	on_alarm(count, 0, 0, 0);
+}
+
+static void *close_soon(void *number)
+{
+	usleep(5000);
+	CHECK(close(*(int *)number) == 0);
+	return NULL;
+}
+
+static void files(void)
+{
+	// Another number of the same.
+	int other = fcntl(device, F_DUPFD_CLOEXEC, 100);
+	CHECK(other >= 0 && passes_by(other));
+	close(other);
+	warm_up();
+	// No child has a lane of its parent, but its own.
+	int status;
+	pid_t child = fork();
+	if (child == 0)
+		exit(!passes_by(open_large()));
+	CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+	warm_up();
+	// A device that is closed while it is called ends the call, and others may have its number.
+	for (int at = 0; at < 5; at++) {
+		int closed = open_client();
+		CHECK(passes_by(closed));
+		pthread_t closer;
+		uint32_t word = 5;
+		struct send call = call_of(SLOW, &word, sizeof word);
+		uint8_t returns[256];
+		struct binder_write_read request = request_of(&call, sizeof call, returns, sizeof returns);
+		CHECK(pthread_create(&closer, NULL, close_soon, &closed) == 0);
+		(void)!ioctl(closed, BINDER_WRITE_READ, &request);
+		CHECK(pthread_join(closer, NULL) == 0);
+	}
+	// Descriptors are as they were.
+	int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	CHECK(lowest == handlers_device + 1);
+	close(lowest);
+}
+
+// A read that is not to wait does not.
+static void modes(void)
+{
+	int nonblocking = open("/dev/binder", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	CHECK(nonblocking >= 0);
+	map(nonblocking, 128 << 10);
+	unsigned long before = seen();
+	for (uint32_t word = 0; word < 3 * WARM_UP; word++) {
+		struct send call = call_of(ECHO, &word, sizeof word);
+		uint8_t returns[256];
+		struct binder_transaction_data reply;
+		struct binder_write_read request = request_of(&call, sizeof call, returns, sizeof returns);
+		do {
+			request.read_consumed = 0;
+			if (ioctl(nonblocking, BINDER_WRITE_READ, &request) < 0)
+				CHECK(errno == EAGAIN);
+		} while (find(BR_REPLY, returns, request.read_consumed, &reply) != BR_REPLY);
+		let_go(nonblocking, &reply);
+	}
+	CHECK(seen() - before == 3 * WARM_UP);
+	close(nonblocking);
+}
+
+static void *call_on(void *unused)
+{
+	for (uint32_t word = 0; word < 300; word++)
+		CHECK(ask(device, ECHO, word) == word);
+	return unused;
+}
+
+static void threads(void)
+{
+	pthread_t callers[12];
+	// Slots of threads that have ended are others'.
+	for (int round = 0; round < 4; round++) {
+		for (int at = 0; at < 12; at++)
+			CHECK(pthread_create(&callers[at], NULL, call_on, NULL) == 0);
+		for (int at = 0; at < 12; at++)
+			CHECK(pthread_join(callers[at], NULL) == 0);
+	}
+}
+
+static void ends(void)
+{
+	for (int at = 0; at < 30; at++) {
+		pid_t child = fork();
+		if (child == 0) {
+			int own = open_client();
+			for (uint32_t word = 0;; word++)
+				CHECK(ask(own, ECHO, word) == word);
+		}
+		usleep(3000 + at * 997);
+		CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+		CHECK(ask(device, ECHO, at) == (uint32_t)at);
+	}
+	warm_up();
+	CHECK(ask(device, END, 0) == BR_DEAD_REPLY);
+	CHECK(ask(device, ECHO, 0) == BR_DEAD_REPLY);
+}
+
+int main(int argc, char **argv)
+{
+	struct {
+		const char *name;
+		void (*play)(void);
+	} scenes[] = { { "sizes", sizes },   { "keeps", keeps }, { "refusals", refusals }, { "pointers", pointers },
+		       { "signals", signals }, { "files", files }, { "modes", modes },	     { "threads", threads },
+		       { "ends", ends } };
+	alarm(HANG_TIMEOUT_S);
+	CHECK(argc >= 2);
+	server = argv[1];
+	start_service(serve_by_another);
+	device = open_large();
+	if (argc == 3 && !strcmp(argv[2], "way")) {
+		puts(passes_by(device) ? "by a lane" : "by the driver");
+		return 0;
+	}
+	handlers_device = open_client();
+	for (size_t at = 0; at < sizeof scenes / sizeof *scenes; at++) {
+		if (scenes[at].play != ends)
+			warm_up();
+		scenes[at].play();
+		printf("%s\n", scenes[at].name);
+		fflush(stdout);
+	}
+}
