@@ -290,7 +290,7 @@ impl View {
     }
 }
 
-/// Whether a process has a device open of which the kernel says that it was deleted, and it was not.
+/// Whether a process has a file of a binderfs open of which the kernel says that it was deleted.
 fn has_renamed_device(proc: &ProcDir, pid: u32) -> io::Result<bool> {
     let dir = proc.dir(pid.to_string())?;
     for fd in dir.numbers(FD)? {

@@ -1,7 +1,8 @@
 //! The paths of binder devices that a process has open.
 //!
 //! Each look-up of a device finds an inode of its own, so the kernel takes those that were found before
-//! for deleted, and says so. They are not, as long as the directory has the name.
+//! for deleted, and says so. Whether a device was indeed removed is not found out: only its driver knows, which may be
+//! another world's, and need not answer.
 
 use std::io;
 
@@ -19,22 +20,16 @@ pub(in crate::view) fn target_of(
     target: Vec<u8>,
 ) -> io::Result<Vec<u8>> {
     let Some(path) = target.strip_suffix(DELETED) else { return Ok(target) };
-    let is_device = found(is_device(process, fd, path))?.unwrap_or(false);
-    Ok(if is_device { path.to_vec() } else { target })
+    let is_of_binderfs = found(is_of_binderfs(process, fd))?.unwrap_or(false);
+    Ok(if is_of_binderfs { path.to_vec() } else { target })
 }
 
-/// Whether a descriptor is of a device that is at `path` in its binderfs.
-fn is_device(process: &ProcDir, fd: u32, path: &[u8]) -> io::Result<bool> {
+/// Whether a descriptor is of a binderfs.
+fn is_of_binderfs(process: &ProcDir, fd: u32) -> io::Result<bool> {
     let info = process.read(format!("fdinfo/{fd}"))?;
     let mount = lines(&info).find_map(|line| line.strip_prefix(b"mnt_id:"));
     let mounts = process.read("mountinfo")?;
-    if !mount.is_some_and(|mount| is_binderfs(&mounts, mount.trim_ascii())) {
-        return Ok(false);
-    }
-    let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return Ok(false) };
-    let (dir, name) = (&path[..end], &path[end + 1..]);
-    // Not the name itself: to look that up would make one more inode.
-    Ok(process.names([b"root", dir].concat())?.iter().any(|it| it == name))
+    Ok(mount.is_some_and(|mount| is_binderfs(&mounts, mount.trim_ascii())))
 }
 
 /// Whether the mount of this number, in the words of mountinfo, is a binderfs.
