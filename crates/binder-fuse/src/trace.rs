@@ -14,7 +14,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use binder_core::{Errno, SendEnd, TraceEvent, Traced, TracedData, TracedObject, TransactionKind};
+use binder_core::{
+    Errno, LogEntry, SendEnd, TraceEvent, Traced, TracedData, TracedObject, TransactionKind,
+};
 use binder_os::{FuseDevice, SteadyClock, descendants, proc_files};
 use binder_trace::{CarriedObject, SendKind, SendStatus, SentRecord, TraceRecord};
 
@@ -86,17 +88,27 @@ impl Batch {
         });
     }
 
-    /// Encodes the record of an event, also without its data, for followers that may not see that.
-    fn push_record(&mut self, event: &TraceEvent, mut record: TraceRecord) {
+    /// Encodes the record of an event.
+    fn push_record(&mut self, event: &TraceEvent, record: &TraceRecord) {
         let start = self.bytes.len();
         record.encode(&mut self.bytes);
+        self.push_entry(event, start, self.bytes.len());
+    }
+
+    /// Encodes the record of a send, also without its data, for followers that may not see that.
+    fn push_sent(&mut self, event: &TraceEvent, sent: &mut SentRecord) {
+        let start = self.bytes.len();
+        sent.encode(&mut self.bytes);
         let end = self.bytes.len();
-        if let TraceRecord::Sent(sent) = &mut record
-            && !sent.data.is_empty()
-        {
+        if !sent.data.is_empty() {
             sent.data.clear();
-            record.encode(&mut self.bytes);
+            sent.encode(&mut self.bytes);
         }
+        self.push_entry(event, start, end);
+    }
+
+    /// Describes the bytes of an event from `start` on; those from `end` on are without data.
+    fn push_entry(&mut self, event: &TraceEvent, start: usize, end: usize) {
         let kind = match event.what {
             Traced::Closed { .. } => QueuedKind::LastRecord,
             _ => QueuedKind::Record,
@@ -402,17 +414,18 @@ pub(crate) enum DataWanted {
 #[derive(Debug)]
 pub(crate) struct DeviceTracer {
     hub: Arc<TraceHub>,
-    device: Arc<str>,
     data: DataWanted,
     /// Memory for the events and records of a job, kept from one to the next.
     events: Vec<TraceEvent>,
     batch: Batch,
+    /// The send that is encoded, or was last, and the device.
+    sent: SentRecord,
 }
 
 impl DeviceTracer {
     pub(crate) fn new(hub: Arc<TraceHub>, device: &str, data: DataWanted) -> Self {
         let (events, batch) = (Vec::new(), Batch::default());
-        Self { hub, device: device.into(), data, events, batch }
+        Self { hub, data, events, batch, sent: no_send(device) }
     }
 
     /// Hands on the events that `take` moves out of the core. The data of sends still lies in the buffers of `clients`.
@@ -429,8 +442,20 @@ impl DeviceTracer {
             {
                 self.batch.push_name(pid, &name);
             }
-            let record = record_of(&self.device, event, clients, self.data);
-            self.batch.push_record(event, record);
+            match event.what {
+                Traced::Sent { ref entry, within, data } => {
+                    let (at_ns, sent) = (event.at_ns, &mut self.sent);
+                    put_send(sent, at_ns, entry, within);
+                    (sent.interface, sent.data) =
+                        look_at_data(entry.kind, data, clients, self.data);
+                    self.batch.push_sent(event, sent);
+                }
+                ref other => {
+                    if let Some(record) = record_of(event.at_ns, &self.sent.device, other) {
+                        self.batch.push_record(event, &record);
+                    }
+                }
+            }
         }
         self.events.clear();
         let mut inbox = self.hub.inbox();
@@ -485,43 +510,53 @@ fn name_of(pid: u32) -> Option<String> {
     Some(proc_files::comm(pid).ok()?.to_string_lossy().trim_end().to_owned())
 }
 
-/// The record of an event, with the details that may be gone later.
-fn record_of(
-    device: &Arc<str>,
-    event: &TraceEvent,
-    clients: &Clients,
-    wanted: DataWanted,
-) -> TraceRecord {
-    let at_ns = event.at_ns;
+/// No send yet, on a device.
+fn no_send(device: &str) -> SentRecord {
+    SentRecord {
+        at_ns: 0,
+        device: device.into(),
+        id: 0,
+        kind: SendKind::Call,
+        from_pid: 0,
+        from_tid: 0,
+        to_pid: 0,
+        to_tid: 0,
+        node: 0,
+        handle: 0,
+        code: 0,
+        flags: 0,
+        data_bytes: 0,
+        offsets_bytes: 0,
+        within: 0,
+        status: SendStatus::Accepted,
+        interface: None,
+        data: Vec::new(),
+    }
+}
+
+/// Puts all of a send in place of another but its device and what its data shows.
+fn put_send(sent: &mut SentRecord, at_ns: u64, entry: &LogEntry, within: u32) {
+    sent.at_ns = at_ns;
+    sent.id = entry.id;
+    sent.kind = match entry.kind {
+        TransactionKind::Call => SendKind::Call,
+        TransactionKind::Oneway => SendKind::Oneway,
+        TransactionKind::Reply => SendKind::Reply,
+    };
+    (sent.from_pid, sent.from_tid) = (entry.from_pid, entry.from_tid);
+    (sent.to_pid, sent.to_tid) = (entry.to_pid, entry.to_tid);
+    (sent.node, sent.handle) = (entry.node, entry.handle);
+    (sent.code, sent.flags) = (entry.code, entry.flags);
+    (sent.data_bytes, sent.offsets_bytes) = (entry.data_size, entry.offsets_size);
+    sent.within = within;
+    sent.status = send_status(entry.end);
+}
+
+/// The record of an event other than a send, with the details that may be gone later.
+fn record_of(at_ns: u64, device: &Arc<str>, what: &Traced) -> Option<TraceRecord> {
     let device = || device.clone();
-    match event.what {
-        Traced::Sent { ref entry, within, data } => {
-            let (interface, data) = look_at_data(entry.kind, data, clients, wanted);
-            TraceRecord::Sent(SentRecord {
-                at_ns,
-                device: device(),
-                id: entry.id,
-                kind: match entry.kind {
-                    TransactionKind::Call => SendKind::Call,
-                    TransactionKind::Oneway => SendKind::Oneway,
-                    TransactionKind::Reply => SendKind::Reply,
-                },
-                from_pid: entry.from_pid,
-                from_tid: entry.from_tid,
-                to_pid: entry.to_pid,
-                to_tid: entry.to_tid,
-                node: entry.node,
-                handle: entry.handle,
-                code: entry.code,
-                flags: entry.flags,
-                data_bytes: entry.data_size,
-                offsets_bytes: entry.offsets_size,
-                within,
-                status: send_status(entry.end),
-                interface,
-                data,
-            })
-        }
+    Some(match *what {
+        Traced::Sent { .. } => return None,
         Traced::Received { id, pid, tid } => TraceRecord::Received { at_ns, id, pid, tid },
         Traced::Undelivered { id, errno } => {
             TraceRecord::Undelivered { at_ns, id, errno: errno.unsigned_abs() }
@@ -544,7 +579,7 @@ fn record_of(
         Traced::Died { node, pid } => TraceRecord::Died { at_ns, device: device(), node, pid },
         Traced::Frozen { pid } => TraceRecord::Frozen { at_ns, device: device(), pid },
         Traced::Thawed { pid } => TraceRecord::Thawed { at_ns, device: device(), pid },
-    }
+    })
 }
 
 fn send_status(end: SendEnd) -> SendStatus {
@@ -570,7 +605,7 @@ mod tests {
         let batch = |count: usize| {
             let mut batch = Batch::default();
             let record = TraceRecord::Thawed { at_ns: 0, device: "binder".into(), pid: 1 };
-            (0..count).for_each(|_| batch.push_record(&event, record.clone()));
+            (0..count).for_each(|_| batch.push_record(&event, &record));
             batch
         };
         let mut inbox = batch(INBOX_RECORDS - 2);
