@@ -24,7 +24,7 @@ use binder_trace::{CarriedObject, SendKind, SendStatus, SentRecord, TraceRecord}
 use crate::client::Clients;
 use crate::events::FollowerId;
 use crate::stream_reads::StreamRead;
-use batch::{Batch, QueuedKind};
+use batch::{QueuedKind, RecordBatch};
 use follower::TraceFollower;
 
 pub(crate) use follower::Sight;
@@ -42,7 +42,7 @@ const GATHERS_FOR: Duration = Duration::from_millis(10);
 /// The records that wait for the writer.
 #[derive(Debug, Default)]
 struct Inbox {
-    batch: Batch,
+    batch: RecordBatch,
     dropped: u64,
     /// Whether there is a writer, and whether it sleeps until something comes.
     has_writer: bool,
@@ -57,7 +57,7 @@ struct Followers {
     by_id: HashMap<FollowerId, TraceFollower>,
     names: BTreeMap<u32, String>,
     /// Memory of the writer, kept from one batch to the next.
-    batch: Batch,
+    batch: RecordBatch,
 }
 
 /// The trace of a mount, and its followers.
@@ -112,7 +112,7 @@ impl TraceHub {
         let mut followers = self.followers();
         followers.by_id.remove(&id);
         if followers.by_id.is_empty() {
-            followers.batch = Batch::default();
+            followers.batch = RecordBatch::default();
         }
     }
 
@@ -213,7 +213,7 @@ impl TraceHub {
     pub(crate) fn name_processes(&self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {
             if let Some(name) = name_of(pid) {
-                let mut named = Batch::default();
+                let mut named = RecordBatch::default();
                 named.push_name(pid, &name);
                 let mut inbox = self.inbox();
                 inbox.dropped += inbox.batch.append(&mut named);
@@ -232,7 +232,7 @@ impl TraceHub {
 
 impl Followers {
     /// Puts records into the queues of the followers that may see them.
-    fn distribute(&mut self, batch: &Batch) {
+    fn distribute(&mut self, batch: &RecordBatch) {
         let Self { by_id, names, .. } = self;
         for (entry, full, bare) in batch.parts() {
             let [pid, _] = entry.pids;
@@ -283,14 +283,14 @@ pub(crate) struct DeviceTracer {
     data: DataWanted,
     /// Memory for the events and records of a job, kept from one to the next.
     events: Vec<TraceEvent>,
-    batch: Batch,
+    batch: RecordBatch,
     /// The send that is encoded, or was last, and the device.
     sent: SentRecord,
 }
 
 impl DeviceTracer {
     pub(crate) fn new(hub: Arc<TraceHub>, device: &str, data: DataWanted) -> Self {
-        let (events, batch) = (Vec::new(), Batch::default());
+        let (events, batch) = (Vec::new(), RecordBatch::default());
         Self { hub, data, events, batch, sent: no_send(device) }
     }
 

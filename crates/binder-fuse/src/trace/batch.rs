@@ -37,12 +37,12 @@ pub(super) struct QueuedRecord {
 
 /// Records and names in the order of events.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct RecordBatch {
     pub(super) entries: Vec<QueuedRecord>,
     bytes: Vec<u8>,
 }
 
-impl Batch {
+impl RecordBatch {
     pub(super) fn push_name(&mut self, pid: u32, name: &str) {
         self.bytes.extend_from_slice(name.as_bytes());
         let len = bytes_of(name.len());
@@ -163,7 +163,7 @@ mod tests {
     fn an_inbox_has_as_many_records_and_bytes_as_it_may() {
         let event = TraceEvent { at_ns: 0, uids: [0; 2], what: Traced::Thawed { pid: 1 } };
         let batch = |count: usize| {
-            let mut batch = Batch::default();
+            let mut batch = RecordBatch::default();
             let record = TraceRecord::Thawed { at_ns: 0, device: "binder".into(), pid: 1 };
             (0..count).for_each(|_| batch.push_record(&event, &record));
             batch
@@ -177,7 +177,7 @@ mod tests {
             len
         );
 
-        let mut inbox = Batch::default();
+        let mut inbox = RecordBatch::default();
         inbox.push_name(1, &"x".repeat(INBOX_BYTES));
         assert_eq!((inbox.append(&mut batch(1)), inbox.entries.len()), (1, 1));
     }
