@@ -83,6 +83,9 @@ try {
     // So that the time line has something to show.
     await page.waitForTimeout(6000);
     await page.keyboard.press("0");
+    // The graph may still be moving.
+    await page.waitForTimeout(300);
+    await page.keyboard.press("0");
     await page.screenshot({ path: `${pictures}/web-light.png` });
     await page.keyboard.press("t");
     await page.waitForTimeout(500);

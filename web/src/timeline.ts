@@ -206,12 +206,13 @@ export class Timeline {
     const { context } = this.painter;
     const { faint, edge } = colors();
     const step = 10 ** Math.floor(Math.log10(this.span / 2));
-    context.textAlign = "center";
     context.fillStyle = faint;
     context.strokeStyle = edge;
     for (let back = Math.floor((this.now - start) / step); back >= 0; back -= 1) {
       const time = this.now - back * step;
       if (time > start + this.span) break;
+      // At the right edge there is room to the left of the mark only.
+      context.textAlign = back === 0 && this.end === null ? "right" : "center";
       context.fillText(back === 0 ? "now" : `-${duration(back * step)}`, x(time), 11);
       context.strokeRect(x(time), AXIS_HEIGHT, 0.1, this.painter.height);
     }

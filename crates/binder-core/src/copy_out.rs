@@ -108,7 +108,7 @@ impl Context {
             self.processes[process].has_requested_thread = true;
         }
         let address = start_of(request);
-        if returns.is_proven() && installed.is_empty() && self.can_be_final(thread, last) {
+        if returns.is_proven() && installed.is_empty() && self.can_be_final(thread) {
             return self.copy_out_last(thread, address, returns.bytes, last, asks_for_thread);
         }
         let pending = PendingCopyOut { last, asks_for_thread, installed, rest: None };
@@ -116,15 +116,10 @@ impl Context {
         Outcome::CopyOut(CopyOut { then, address, bytes: returns.bytes })
     }
 
-    /// Whether a call of this thread may be over before it has its returns: nothing is to be closed then, no priority is
-    /// inherited, and no trace would tell of a receipt as the end of a one-way or a call.
-    fn can_be_final(&self, thread: ThreadKey, last: Option<TransactionKey>) -> bool {
-        let is_end_in_trace = |transaction: TransactionKey| {
-            self.journal.is_traced() && self.transactions[transaction].kind != TransactionKind::Call
-        };
-        self.threads[thread].closing.is_empty()
-            && self.inheritance == Inheritance::Nothing
-            && !last.is_some_and(is_end_in_trace)
+    /// Whether a call of this thread may be over before it has its returns: nothing is to be closed then, and no priority
+    /// is inherited.
+    fn can_be_final(&self, thread: ThreadKey) -> bool {
+        self.threads[thread].closing.is_empty() && self.inheritance == Inheritance::Nothing
     }
 
     /// Ends a call whose returns are still to be written, where they were before.

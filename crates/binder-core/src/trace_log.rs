@@ -49,7 +49,8 @@ pub enum Traced {
         /// The receiving thread.
         tid: u32,
     },
-    /// A transaction that was accepted could not be delivered.
+    /// A transaction that was accepted could not be delivered, even if it was told as received before: a call may be
+    /// over before its returns are written.
     Undelivered {
         /// The debug id of the transaction.
         id: u32,

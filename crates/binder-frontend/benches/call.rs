@@ -1,12 +1,13 @@
 //! Calls of 64 bytes and their replies through the front end of a device, with an executor that does nothing but copy.
 //!
-//! A client and a server of one thread each make three ioctls for a call, as libbinder does; with `deferred`, two.
+//! A client and a server of one thread each make three ioctls for a call, as libbinder does; with `deferred`, two. With
+//! `traced`, the events of a trace are taken after each ioctl.
 //! Instructions for a call are the difference of two runs under callgrind, divided by 1000:
 //!
 //! ```sh
 //! cargo bench -p binder-frontend --bench call --no-run
-//! valgrind --tool=callgrind target/release/deps/call-HASH 1000 [deferred]
-//! valgrind --tool=callgrind target/release/deps/call-HASH 2000 [deferred]
+//! valgrind --tool=callgrind target/release/deps/call-HASH 1000 [deferred] [traced]
+//! valgrind --tool=callgrind target/release/deps/call-HASH 2000 [deferred] [traced]
 //! ```
 
 use std::ops::Range;
@@ -14,7 +15,7 @@ use std::time::Instant;
 
 use binder_core::{
     CallerMemory, CapturedFile, ClaimedAddr, Context, CopyFault, Errno, Inheritance, KernelProcess,
-    MappingArea, NamespaceId, Opener, PidTable, ProcessKey, ReceiveBuffers, UidMap,
+    MappingArea, NamespaceId, Opener, PidTable, ProcessKey, ReceiveBuffers, TraceEvent, UidMap,
 };
 use binder_frontend::{
     AccessEnd, Action, Answer, Call, CallingThread, Event, Frontend, IoctlData, MemoryAccess,
@@ -118,6 +119,7 @@ struct World {
     buffers: Buffers,
     clients: Vec<Client>,
     actions: Vec<Action<usize>>,
+    events: Vec<TraceEvent>,
     spares: Spares,
     last_unique: u64,
     answers: usize,
@@ -147,6 +149,7 @@ impl World {
             frontend,
             buffers: Buffers(vec![0; 1 << 20]),
             actions: Vec::new(),
+            events: Vec::new(),
             spares: Spares::default(),
             last_unique: 0,
             answers: 0,
@@ -188,6 +191,10 @@ impl World {
 
     fn handle(&mut self, event: Event) {
         self.frontend.handle(event, &mut self.buffers);
+        if self.frontend.context().has_trace() {
+            self.frontend.context_mut().take_trace(&mut self.events);
+            self.events.clear();
+        }
         self.frontend.take_actions(&mut self.actions);
         self.frontend.balance_spares(&mut self.spares);
         let mut actions = std::mem::take(&mut self.actions);
@@ -258,6 +265,9 @@ fn main() {
     let calls = arguments.iter().find_map(|it| it.parse().ok()).unwrap_or(1_000_000);
     let is_deferred = arguments.iter().any(|it| it == "deferred");
     let mut world = World::new();
+    if arguments.iter().any(|it| it == "traced") {
+        world.frontend.context_mut().begin_trace();
+    }
     let [client, server] = [0, 1];
     // A thread returns from its first read at once, unless it called before.
     world.ioctl(client, BINDER_VERSION, &[0; 4]);

@@ -5,6 +5,7 @@
 //! that may see them, and answers the reads that wait. The inbox and the queues are bounded: an event that finds no room
 //! is dropped and counted, and a record tells the follower how many were. So no follower, however slow, delays a call.
 
+mod batch;
 mod follower;
 
 use std::collections::btree_map::Entry;
@@ -14,7 +15,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use binder_core::{Errno, SendEnd, TraceEvent, Traced, TracedData, TracedObject, TransactionKind};
+use binder_core::{
+    Errno, LogEntry, SendEnd, TraceEvent, Traced, TracedData, TracedObject, TransactionKind,
+};
 use binder_os::{FuseDevice, SteadyClock, descendants, proc_files};
 use binder_trace::{CarriedObject, SendKind, SendStatus, SentRecord, TraceRecord};
 
@@ -22,16 +25,11 @@ use crate::client::Clients;
 use crate::events::FollowerId;
 use crate::logs::DataWanted;
 use crate::stream_reads::StreamRead;
+use batch::{QueuedKind, RecordBatch};
 use follower::TraceFollower;
 
 pub(crate) use follower::Sight;
 
-/// Records that may wait for the writer, and their bytes.
-const INBOX_RECORDS: usize = 32 << 10;
-const INBOX_BYTES: usize = 8 << 20;
-/// Room for so many records and bytes is kept.
-const RECORDS_KEPT: usize = 2 << 10;
-const BYTES_KEPT: usize = 256 << 10;
 /// Bytes of a transaction's data that are told, where data is.
 const DATA_MAX_BYTES: u32 = 4096;
 /// Ancestors that are told of a process.
@@ -42,130 +40,10 @@ const FOLLOWERS_PER_USER: usize = 4;
 /// How long the writer lets events gather: to wake a follower takes longer than to make a call.
 const GATHERS_FOR: Duration = Duration::from_millis(10);
 
-/// What the bytes of a [`QueuedRecord`] are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum QueuedKind {
-    /// A record.
-    Record,
-    /// The record of the end of a process' open file: another process may have its number soon.
-    LastRecord,
-    /// The name of a process.
-    Name,
-}
-
-/// The description of bytes that wait for the writer.
-#[derive(Clone, Copy, Debug)]
-struct QueuedRecord {
-    kind: QueuedKind,
-    /// The users whom the event concerns.
-    uids: [u32; 2],
-    /// The processes that it is about; 0 is none.
-    pids: [u32; 2],
-    /// Bytes of the record or name.
-    len: u32,
-    /// Bytes of the record without data of calls, which follow; none if it has no data.
-    bare_len: u32,
-}
-
-/// Records and names in the order of events.
-#[derive(Debug, Default)]
-struct Batch {
-    entries: Vec<QueuedRecord>,
-    bytes: Vec<u8>,
-}
-
-impl Batch {
-    fn push_name(&mut self, pid: u32, name: &str) {
-        self.bytes.extend_from_slice(name.as_bytes());
-        let len = bytes_of(name.len());
-        self.entries.push(QueuedRecord {
-            kind: QueuedKind::Name,
-            uids: [0; 2],
-            pids: [pid, 0],
-            len,
-            bare_len: 0,
-        });
-    }
-
-    /// Encodes the record of an event, also without its data, for followers that may not see that.
-    fn push_record(&mut self, event: &TraceEvent, mut record: TraceRecord) {
-        let start = self.bytes.len();
-        record.encode(&mut self.bytes);
-        let end = self.bytes.len();
-        if let TraceRecord::Sent(sent) = &mut record
-            && !sent.data.is_empty()
-        {
-            sent.data.clear();
-            record.encode(&mut self.bytes);
-        }
-        let kind = match event.what {
-            Traced::Closed { .. } => QueuedKind::LastRecord,
-            _ => QueuedKind::Record,
-        };
-        let (len, bare_len) = (bytes_of(end - start), bytes_of(self.bytes.len() - end));
-        self.entries.push(QueuedRecord {
-            kind,
-            uids: event.uids,
-            pids: pids_of(&event.what),
-            len,
-            bare_len,
-        });
-    }
-
-    /// Moves all of another batch behind this one, or as much of it as there is room for. Returns how many records were
-    /// dropped.
-    fn append(&mut self, other: &mut Self) -> u64 {
-        let mut dropped = 0;
-        if self.entries.len() + other.entries.len() <= INBOX_RECORDS
-            && self.bytes.len() + other.bytes.len() <= INBOX_BYTES
-        {
-            self.entries.extend_from_slice(&other.entries);
-            self.bytes.extend_from_slice(&other.bytes);
-        } else {
-            for (entry, full, bare) in other.parts() {
-                let bytes = full.len() + bare.len();
-                if self.entries.len() < INBOX_RECORDS && self.bytes.len() + bytes <= INBOX_BYTES {
-                    self.entries.push(*entry);
-                    self.bytes.extend_from_slice(full);
-                    self.bytes.extend_from_slice(bare);
-                } else {
-                    dropped += 1;
-                }
-            }
-        }
-        other.clear();
-        dropped
-    }
-
-    /// The entries, each with its bytes, and with those of the record without data.
-    fn parts(&self) -> impl Iterator<Item = (&QueuedRecord, &[u8], &[u8])> {
-        let mut rest = &self.bytes[..];
-        self.entries.iter().map(move |entry| {
-            let (full, behind) = rest.split_at(entry.len as usize);
-            let (bare, behind) = behind.split_at(entry.bare_len as usize);
-            rest = behind;
-            (entry, full, bare)
-        })
-    }
-
-    /// Forgets all, and keeps some of the memory.
-    fn clear(&mut self) {
-        self.entries.clear();
-        self.entries.shrink_to(RECORDS_KEPT);
-        self.bytes.clear();
-        self.bytes.shrink_to(BYTES_KEPT);
-    }
-}
-
-/// A length as a [`QueuedRecord`] has it: no record has much more than 4096 bytes.
-fn bytes_of(len: usize) -> u32 {
-    u32::try_from(len).unwrap_or(u32::MAX)
-}
-
 /// The records that wait for the writer.
 #[derive(Debug, Default)]
 struct Inbox {
-    batch: Batch,
+    batch: RecordBatch,
     dropped: u64,
     /// Whether there is a writer, and whether it sleeps until something comes.
     has_writer: bool,
@@ -180,7 +58,7 @@ struct Followers {
     by_id: HashMap<FollowerId, TraceFollower>,
     names: BTreeMap<u32, String>,
     /// Memory of the writer, kept from one batch to the next.
-    batch: Batch,
+    batch: RecordBatch,
 }
 
 /// The trace of a mount, and its followers.
@@ -235,7 +113,7 @@ impl TraceHub {
         let mut followers = self.followers();
         followers.by_id.remove(&id);
         if followers.by_id.is_empty() {
-            followers.batch = Batch::default();
+            followers.batch = RecordBatch::default();
         }
     }
 
@@ -336,7 +214,7 @@ impl TraceHub {
     pub(crate) fn name_processes(&self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {
             if let Some(name) = name_of(pid) {
-                let mut named = Batch::default();
+                let mut named = RecordBatch::default();
                 named.push_name(pid, &name);
                 let mut inbox = self.inbox();
                 inbox.dropped += inbox.batch.append(&mut named);
@@ -355,7 +233,7 @@ impl TraceHub {
 
 impl Followers {
     /// Puts records into the queues of the followers that may see them.
-    fn distribute(&mut self, batch: &Batch) {
+    fn distribute(&mut self, batch: &RecordBatch) {
         let Self { by_id, names, .. } = self;
         for (entry, full, bare) in batch.parts() {
             let [pid, _] = entry.pids;
@@ -396,17 +274,18 @@ fn known_name(names: &mut BTreeMap<u32, String>, pid: u32) -> Option<String> {
 #[derive(Debug)]
 pub(crate) struct DeviceTracer {
     hub: Arc<TraceHub>,
-    device: Arc<str>,
     data: DataWanted,
     /// Memory for the events and records of a job, kept from one to the next.
     events: Vec<TraceEvent>,
-    batch: Batch,
+    batch: RecordBatch,
+    /// The send that is encoded, or was last, and the device.
+    sent: SentRecord,
 }
 
 impl DeviceTracer {
     pub(crate) fn new(hub: Arc<TraceHub>, device: &str, data: DataWanted) -> Self {
-        let (events, batch) = (Vec::new(), Batch::default());
-        Self { hub, device: device.into(), data, events, batch }
+        let (events, batch) = (Vec::new(), RecordBatch::default());
+        Self { hub, data, events, batch, sent: no_send(device) }
     }
 
     /// Hands on the events that `take` moves out of the core. The data of sends still lies in the buffers of `clients`.
@@ -423,8 +302,20 @@ impl DeviceTracer {
             {
                 self.batch.push_name(pid, &name);
             }
-            let record = record_of(&self.device, event, clients, self.data);
-            self.batch.push_record(event, record);
+            match event.what {
+                Traced::Sent { ref entry, within, data } => {
+                    let (at_ns, sent) = (event.at_ns, &mut self.sent);
+                    put_send(sent, at_ns, entry, within);
+                    (sent.interface, sent.data) =
+                        look_at_data(entry.kind, data, clients, self.data);
+                    self.batch.push_sent(event, sent);
+                }
+                ref other => {
+                    if let Some(record) = record_of(event.at_ns, &self.sent.device, other) {
+                        self.batch.push_record(event, &record);
+                    }
+                }
+            }
         }
         self.events.clear();
         let mut inbox = self.hub.inbox();
@@ -460,62 +351,57 @@ fn look_at_data(
     (interface, data)
 }
 
-/// The processes that an event is about; 0 is none.
-fn pids_of(what: &Traced) -> [u32; 2] {
-    match *what {
-        Traced::Sent { entry, .. } => [entry.from_pid, entry.to_pid],
-        Traced::Received { pid, .. }
-        | Traced::Unanswered { pid, .. }
-        | Traced::Opened { pid }
-        | Traced::Closed { pid }
-        | Traced::Died { pid, .. }
-        | Traced::Frozen { pid }
-        | Traced::Thawed { pid } => [pid, 0],
-        Traced::Undelivered { .. } | Traced::Carried { .. } => [0, 0],
-    }
-}
-
 fn name_of(pid: u32) -> Option<String> {
     Some(proc_files::comm(pid).ok()?.to_string_lossy().trim_end().to_owned())
 }
 
-/// The record of an event, with the details that may be gone later.
-fn record_of(
-    device: &Arc<str>,
-    event: &TraceEvent,
-    clients: &Clients,
-    wanted: DataWanted,
-) -> TraceRecord {
-    let at_ns = event.at_ns;
+/// No send yet, on a device.
+fn no_send(device: &str) -> SentRecord {
+    SentRecord {
+        at_ns: 0,
+        device: device.into(),
+        id: 0,
+        kind: SendKind::Call,
+        from_pid: 0,
+        from_tid: 0,
+        to_pid: 0,
+        to_tid: 0,
+        node: 0,
+        handle: 0,
+        code: 0,
+        flags: 0,
+        data_bytes: 0,
+        offsets_bytes: 0,
+        within: 0,
+        status: SendStatus::Accepted,
+        interface: None,
+        data: Vec::new(),
+    }
+}
+
+/// Puts all of a send in place of another but its device and what its data shows.
+fn put_send(sent: &mut SentRecord, at_ns: u64, entry: &LogEntry, within: u32) {
+    sent.at_ns = at_ns;
+    sent.id = entry.id;
+    sent.kind = match entry.kind {
+        TransactionKind::Call => SendKind::Call,
+        TransactionKind::Oneway => SendKind::Oneway,
+        TransactionKind::Reply => SendKind::Reply,
+    };
+    (sent.from_pid, sent.from_tid) = (entry.from_pid, entry.from_tid);
+    (sent.to_pid, sent.to_tid) = (entry.to_pid, entry.to_tid);
+    (sent.node, sent.handle) = (entry.node, entry.handle);
+    (sent.code, sent.flags) = (entry.code, entry.flags);
+    (sent.data_bytes, sent.offsets_bytes) = (entry.data_size, entry.offsets_size);
+    sent.within = within;
+    sent.status = send_status(entry.end);
+}
+
+/// The record of an event other than a send, with the details that may be gone later.
+fn record_of(at_ns: u64, device: &Arc<str>, what: &Traced) -> Option<TraceRecord> {
     let device = || device.clone();
-    match event.what {
-        Traced::Sent { ref entry, within, data } => {
-            let (interface, data) = look_at_data(entry.kind, data, clients, wanted);
-            TraceRecord::Sent(SentRecord {
-                at_ns,
-                device: device(),
-                id: entry.id,
-                kind: match entry.kind {
-                    TransactionKind::Call => SendKind::Call,
-                    TransactionKind::Oneway => SendKind::Oneway,
-                    TransactionKind::Reply => SendKind::Reply,
-                },
-                from_pid: entry.from_pid,
-                from_tid: entry.from_tid,
-                to_pid: entry.to_pid,
-                to_tid: entry.to_tid,
-                node: entry.node,
-                handle: entry.handle,
-                code: entry.code,
-                flags: entry.flags,
-                data_bytes: entry.data_size,
-                offsets_bytes: entry.offsets_size,
-                within,
-                status: send_status(entry.end),
-                interface,
-                data,
-            })
-        }
+    Some(match *what {
+        Traced::Sent { .. } => return None,
         Traced::Received { id, pid, tid } => TraceRecord::Received { at_ns, id, pid, tid },
         Traced::Undelivered { id, errno } => {
             TraceRecord::Undelivered { at_ns, id, errno: errno.unsigned_abs() }
@@ -538,7 +424,7 @@ fn record_of(
         Traced::Died { node, pid } => TraceRecord::Died { at_ns, device: device(), node, pid },
         Traced::Frozen { pid } => TraceRecord::Frozen { at_ns, device: device(), pid },
         Traced::Thawed { pid } => TraceRecord::Thawed { at_ns, device: device(), pid },
-    }
+    })
 }
 
 fn send_status(end: SendEnd) -> SendStatus {
@@ -551,33 +437,5 @@ fn send_status(end: SendEnd) -> SendStatus {
             let code = binder_uapi::BR_FAILED_REPLY;
             SendStatus::Refused { code, errno: errno.unsigned_abs() }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_inbox_has_as_many_records_and_bytes_as_it_may() {
-        let event = TraceEvent { at_ns: 0, uids: [0; 2], what: Traced::Thawed { pid: 1 } };
-        let batch = |count: usize| {
-            let mut batch = Batch::default();
-            let record = TraceRecord::Thawed { at_ns: 0, device: "binder".into(), pid: 1 };
-            (0..count).for_each(|_| batch.push_record(&event, record.clone()));
-            batch
-        };
-        let mut inbox = batch(INBOX_RECORDS - 2);
-        assert_eq!(inbox.append(&mut batch(5)), 3);
-        assert_eq!((inbox.entries.len(), inbox.append(&mut batch(1))), (INBOX_RECORDS, 1));
-        let len = inbox.bytes.len();
-        assert_eq!(
-            inbox.parts().map(|(_, full, bare)| full.len() + bare.len()).sum::<usize>(),
-            len
-        );
-
-        let mut inbox = Batch::default();
-        inbox.push_name(1, &"x".repeat(INBOX_BYTES));
-        assert_eq!((inbox.append(&mut batch(1)), inbox.entries.len()), (1, 1));
     }
 }

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use binder_core::{
     Census, Commands, Context, Freeze, HeldPid, Inheritance, Limits, LogEntry, MemoryBudget,
     NamespaceId, Opener, Patience, PidTable, Priority, ProcessKey, SendReport, Snapshot,
-    SnapshotCursor, SnapshotItem, ThreadKey, UidMap, Waits,
+    SnapshotCursor, SnapshotItem, ThreadKey, Traced, UidMap, Waits,
 };
 use binder_frontend::Frontend;
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
@@ -249,6 +249,18 @@ impl CoreRig {
             context.transaction_log().copied().collect(),
             context.failed_transaction_log().copied().collect(),
         ]
+    }
+
+    /// Traces the first device from here on.
+    pub fn begin_trace(&self) {
+        self.world.borrow_mut().device(0).begin_trace();
+    }
+
+    /// What has happened on the first device since it was asked for last.
+    pub fn take_trace(&self) -> Vec<Traced> {
+        let mut events = Vec::new();
+        assert_eq!(self.world.borrow_mut().device(0).take_trace(&mut events), 0, "lost events");
+        events.into_iter().map(|event| event.what).collect()
     }
 
     /// Takes the oldest report of the first device.

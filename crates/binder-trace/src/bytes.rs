@@ -17,6 +17,22 @@ pub(crate) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(low_bits(number));
 }
 
+/// Appends several numbers, with room made for all of them at once.
+pub(crate) fn put_numbers(bytes: &mut Vec<u8>, numbers: &[u64]) {
+    let mut at = bytes.len();
+    bytes.resize(at + numbers.len() * NUMBER_MAX_BYTES, 0);
+    for mut number in numbers.iter().copied() {
+        while number >= 0x80 {
+            bytes[at] = low_bits(number) | 0x80;
+            at += 1;
+            number >>= 7;
+        }
+        bytes[at] = low_bits(number);
+        at += 1;
+    }
+    bytes.truncate(at);
+}
+
 fn low_bits(number: u64) -> u8 {
     number.to_le_bytes()[0] & 0x7f
 }

@@ -171,7 +171,11 @@ impl CallTracker {
             }
             TraceRecord::Undelivered { at_ns, id, errno } => {
                 let call = self.answered.remove(&id).unwrap_or(id);
-                self.end(call, at_ns, CallStatus::Undelivered { errno }, &mut tell);
+                let is_known = self.end(call, at_ns, CallStatus::Undelivered { errno }, &mut tell);
+                // It was told as received, which it then could not be.
+                if !is_known {
+                    tell(self, TraceItem::Note(record));
+                }
             }
             TraceRecord::Unanswered { at_ns, id, code, .. } => {
                 self.end(id, at_ns, CallStatus::Failed { code }, &mut tell);
@@ -243,7 +247,8 @@ impl CallTracker {
         tell: &mut impl FnMut(&Self, TraceItem),
     ) {
         if let Some(call) = self.answered.remove(&id) {
-            return self.end(call, at_ns, CallStatus::Done, tell);
+            self.end(call, at_ns, CallStatus::Done, tell);
+            return;
         }
         let Some(call) = self.calls.get_mut(&id) else { return };
         (call.received_ns, call.receiver) = (Some(at_ns), by);
@@ -252,19 +257,21 @@ impl CallTracker {
         }
     }
 
+    /// Ends a call. Says whether it is known.
     fn end(
         &mut self,
         id: u32,
         at_ns: u64,
         status: CallStatus,
         tell: &mut impl FnMut(&Self, TraceItem),
-    ) {
-        let Some(mut call) = self.calls.remove(&id) else { return };
+    ) -> bool {
+        let Some(mut call) = self.calls.remove(&id) else { return false };
         if let Some(reply) = &call.reply {
             self.answered.remove(&reply.sent.id);
         }
         (call.ended_ns, call.status) = (Some(at_ns), status);
         tell(self, TraceItem::Ended(call.into()));
+        true
     }
 
     fn take_objects(&mut self, id: u32) -> Vec<CarriedObject> {
@@ -387,6 +394,19 @@ mod tests {
             CallStatus::Refused { code: 1, errno: 22 },
         ];
         assert_eq!(ends.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_was_received_and_then_was_not_is_told_again() {
+        let lost = TraceRecord::Undelivered { at_ns: 7, id: 2, errno: 14 };
+        let (_, items) = run(vec![
+            TraceRecord::Sent(call(1, 1)),
+            reply(2, 1, 5),
+            TraceRecord::Received { at_ns: 6, id: 2, pid: 10, tid: 11 },
+            lost.clone(),
+        ]);
+        assert!(matches!(&items[1], TraceItem::Ended(call) if call.status == CallStatus::Done));
+        assert_eq!(items[2], TraceItem::Note(lost));
     }
 
     fn carried(id: u32) -> TraceRecord {

@@ -15,11 +15,12 @@ pub struct LatencyHistogram {
     counters: Vec<u64>,
     count: u64,
     total_ns: u64,
+    longest_ns: u64,
 }
 
 impl Default for LatencyHistogram {
     fn default() -> Self {
-        Self { counters: vec![0; COUNTERS], count: 0, total_ns: 0 }
+        Self { counters: vec![0; COUNTERS], count: 0, total_ns: 0, longest_ns: 0 }
     }
 }
 
@@ -29,6 +30,7 @@ impl LatencyHistogram {
         self.counters[place(ns)] += 1;
         self.count += 1;
         self.total_ns = self.total_ns.saturating_add(ns);
+        self.longest_ns = self.longest_ns.max(ns);
     }
 
     /// How many were counted.
@@ -53,7 +55,7 @@ impl LatencyHistogram {
         for (at, counter) in self.counters.iter().enumerate() {
             met += counter;
             if met >= wanted {
-                return longest_in(at);
+                return longest_in(at).min(self.longest_ns);
             }
         }
         0
@@ -98,5 +100,6 @@ mod tests {
         let near = |told: u64, truth: u64| told >= truth && told - truth <= truth / 16;
         assert!(near(histogram.percentile_ns(50), 50_000));
         assert!(near(histogram.percentile_ns(99), 99_000));
+        assert_eq!(histogram.percentile_ns(100), 100_000);
     }
 }

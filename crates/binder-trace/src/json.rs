@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use crate::arguments::{DecodedEnd, DecodedParcel, DecodedReply, decoded_reply, decoded_request};
-use crate::calls::{CallTracker, TracedCall};
+use crate::calls::{CallStatus, CallTracker, TracedCall};
 use crate::line::{object_words, status_words};
 use crate::methods::MethodNames;
 use crate::record::{SendKind, TraceRecord};
@@ -60,7 +60,7 @@ struct CallLine<'a> {
 }
 
 /// An event that is not about a call.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct NoteLine<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +75,11 @@ struct NoteLine<'a> {
     node: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     records: Option<u64>,
+    /// A transaction that was told as received, and then was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
 }
 
 /// Writes a call as a line, with data of `max_data_bytes` bytes at most, in hexadecimal, and as arguments and
@@ -142,7 +147,7 @@ pub fn note_to_json(note: &TraceRecord, tracker: &CallTracker) -> String {
         pid: Some(pid),
         name: tracker.name(pid),
         node,
-        records: None,
+        ..NoteLine::default()
     };
     to_line(&match note {
         TraceRecord::Opened { at_ns, device, pid, .. } => {
@@ -154,20 +159,20 @@ pub fn note_to_json(note: &TraceRecord, tracker: &CallTracker) -> String {
         }
         TraceRecord::Frozen { at_ns, device, pid } => line("frozen", *at_ns, device, *pid, None),
         TraceRecord::Thawed { at_ns, device, pid } => line("thawed", *at_ns, device, *pid, None),
-        TraceRecord::Dropped { records } => NoteLine {
-            kind: "dropped",
-            unix_ns: None,
-            device: None,
-            pid: None,
-            name: None,
-            node: None,
-            records: Some(*records),
+        TraceRecord::Dropped { records } => {
+            NoteLine { kind: "dropped", records: Some(*records), ..NoteLine::default() }
+        }
+        TraceRecord::Undelivered { at_ns, id, errno } => NoteLine {
+            kind: "undelivered",
+            unix_ns: Some(tracker.unix_ns(*at_ns)),
+            id: Some(*id),
+            status: Some(status_words(CallStatus::Undelivered { errno: *errno })),
+            ..NoteLine::default()
         },
         TraceRecord::Clock { .. }
         | TraceRecord::Named { .. }
         | TraceRecord::Sent(_)
         | TraceRecord::Received { .. }
-        | TraceRecord::Undelivered { .. }
         | TraceRecord::Unanswered { .. }
         | TraceRecord::Carried { .. } => return String::new(),
     })

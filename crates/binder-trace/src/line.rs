@@ -229,11 +229,14 @@ fn write_note(tracker: &CallTracker, note: &TraceRecord, out: &mut String) {
         TraceRecord::Dropped { records } => {
             line(out, format_args!("--- {records} records dropped here: this reader was too slow"));
         }
+        TraceRecord::Undelivered { at_ns, id, errno } => {
+            let cause = status_words(CallStatus::Undelivered { errno: *errno });
+            line(out, format_args!("{}transaction {id} {cause}", head(*at_ns, "")));
+        }
         TraceRecord::Clock { .. }
         | TraceRecord::Named { .. }
         | TraceRecord::Sent(_)
         | TraceRecord::Received { .. }
-        | TraceRecord::Undelivered { .. }
         | TraceRecord::Unanswered { .. }
         | TraceRecord::Carried { .. } => {}
     }

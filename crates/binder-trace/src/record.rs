@@ -7,12 +7,12 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::bytes::{ByteReader, put_bytes, put_number};
+use crate::bytes::{ByteReader, put_bytes, put_number, put_numbers};
 
 /// The longest record that is read. Data is cut before it is written.
 const RECORD_MAX_BYTES: usize = 1 << 20;
-/// Most records take less.
-const ENCODED_BYTES: usize = 128;
+/// Most records take less, while they are put together.
+const ENCODED_BYTES: usize = 256;
 
 /// The kinds of sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,7 +109,7 @@ pub enum TraceRecord {
     Sent(SentRecord),
     /// A thread has read the transaction of this debug id.
     Received { at_ns: u64, id: u32, pid: u32, tid: u32 },
-    /// A transaction that was accepted could not be delivered, because of this error.
+    /// A transaction that was accepted could not be delivered, because of this error, even if it was told as received.
     Undelivered { at_ns: u64, id: u32, errno: u32 },
     /// A call is over without a reply: a thread of the process reads this `BR_` code.
     Unanswered { at_ns: u64, id: u32, pid: u32, tid: u32, code: u32 },
@@ -158,20 +158,7 @@ const DROPPED: u8 = 13;
 impl TraceRecord {
     /// Appends the record.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
-        bytes.reserve(ENCODED_BYTES);
-        let start = bytes.len();
-        // The length of most records fits into one byte.
-        bytes.push(0);
-        self.put_body(bytes);
-        let len = bytes.len() - start - 1;
-        match u8::try_from(len) {
-            Ok(short) if short < 0x80 => bytes[start] = short,
-            _ => {
-                let body = bytes.split_off(start + 1);
-                bytes.truncate(start);
-                put_bytes(bytes, &body);
-            }
-        }
+        put_record(bytes, |body| self.put_body(body));
     }
 
     fn put_body(&self, body: &mut Vec<u8>) {
@@ -180,9 +167,7 @@ impl TraceRecord {
             if let Some(device) = device {
                 put_bytes(body, device.as_bytes());
             }
-            for number in numbers {
-                put_number(body, *number);
-            }
+            put_numbers(body, numbers);
         };
         let wide = u64::from;
         match self {
@@ -298,7 +283,30 @@ impl TraceRecord {
     }
 }
 
+/// Appends a record, of which `put_body` appends all but the length.
+fn put_record(bytes: &mut Vec<u8>, put_body: impl FnOnce(&mut Vec<u8>)) {
+    bytes.reserve(ENCODED_BYTES);
+    let start = bytes.len();
+    // The length of most records fits into one byte.
+    bytes.push(0);
+    put_body(bytes);
+    let len = bytes.len() - start - 1;
+    match u8::try_from(len) {
+        Ok(short) if short < 0x80 => bytes[start] = short,
+        _ => {
+            let body = bytes.split_off(start + 1);
+            bytes.truncate(start);
+            put_bytes(bytes, &body);
+        }
+    }
+}
+
 impl SentRecord {
+    /// Appends the record.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        put_record(bytes, |body| self.put_body(body));
+    }
+
     fn put_body(&self, body: &mut Vec<u8>) {
         let kind = match self.kind {
             SendKind::Call => 0,
@@ -311,27 +319,27 @@ impl SentRecord {
         };
         body.push(SENT);
         put_bytes(body, self.device.as_bytes());
-        put_number(body, self.at_ns);
-        for number in [
-            self.id,
+        let wide = u64::from;
+        let numbers = [
+            self.at_ns,
+            wide(self.id),
             kind,
-            self.from_pid,
-            self.from_tid,
-            self.to_pid,
-            self.to_tid,
-            self.node,
-            self.handle,
-            self.code,
-            self.flags,
-            self.within,
+            wide(self.from_pid),
+            wide(self.from_tid),
+            wide(self.to_pid),
+            wide(self.to_tid),
+            wide(self.node),
+            wide(self.handle),
+            wide(self.code),
+            wide(self.flags),
+            wide(self.within),
             is_refused,
-            code,
-            errno,
-        ] {
-            put_number(body, number.into());
-        }
-        put_number(body, self.data_bytes);
-        put_number(body, self.offsets_bytes);
+            wide(code),
+            wide(errno),
+            self.data_bytes,
+            self.offsets_bytes,
+        ];
+        put_numbers(body, &numbers);
         put_bytes(body, self.interface.as_deref().unwrap_or_default().as_bytes());
         put_bytes(body, &self.data);
     }

@@ -85,6 +85,24 @@ fn runc_is_given_a_device_and_lets_a_container_mount_its_own_in_a_world() {
     );
 }
 
+#[test]
+fn calls_in_a_container_are_traced_with_the_numbers_of_its_host() {
+    let [entry] = blocks_below("runc", "json")[..] else { panic!("{GUIDE}") };
+    let bundles = bundles(&format!("spec['mounts'].append(json.loads('''{entry}'''))"));
+    // In the container they have the first numbers of a pid namespace.
+    let script = r#"
+anybinder trace -o /mnt/trace -- runc run --bundle $BUNDLE test-traced-$$
+awk '$3 == "opened" { opened[$5] = 1; if ($5 > 99) print $3, $6 }
+     $3 == "call" { split($4, from, ":"); print $3, $5, from[1] in opened, $7 in opened }' /mnt/trace
+"#;
+    let told = in_containers("runc", &format!("{bundles}{script}"));
+    let opened = "opened hello_binder\n".repeat(2);
+    assert!(
+        told.as_ref().is_none_or(|it| *it == format!("{HELLO}{opened}call hello_binder 1 1\n")),
+        "{told:?}"
+    );
+}
+
 /// Makes the bundles: of a container that runs `hello_binder`, and of one that mounts binderfs. `change` is what else
 /// their `spec` is to have, in Python.
 pub(crate) fn bundles(change: &str) -> String {

@@ -1,6 +1,7 @@
 //! Returns that cannot be written to a read buffer which has taken returns before: the driver has delivered them already,
 //! and takes the delivery back.
 
+use binder_core::Traced;
 use binder_testkit::Return::{FailedReply, Reply, TransactionComplete};
 use binder_testkit::{CoreRig, Message, Party, Progress, Stage, Trouble, commands, expect};
 use rustix::io::Errno;
@@ -89,6 +90,29 @@ fn a_reply_that_does_not_reach_its_caller_leaves_no_buffer() {
     let census = core(&stage).census();
     assert_eq!((census.transactions, census.buffers), (0, 0));
     p.assert_idle();
+    stage.tear_down();
+}
+
+#[test]
+fn a_trace_takes_back_that_a_reply_was_received() {
+    let stage = stage();
+    let (m, p) = (stage.manager(), stage.party());
+    have_read(&[&m, &p]);
+    core(&stage).begin_trace();
+    p.park_with(commands().call(0, Message::new(1)));
+    let call = m.read_call();
+    core(&stage).take_trace();
+    core(&stage).hold_windows();
+    m.start(m.writing(&commands().free(call.buffer).reply(Message::new(2))));
+    assert!(core(&stage).pass_window(), "the reply is sent");
+    lose_returns(&stage);
+    assert_faulted(&stage, &p);
+    let told = core(&stage).take_trace();
+    let [Traced::Sent { entry, .. }, received, undelivered] = told[..] else { panic!("{told:?}") };
+    let errno = Errno::FAULT.raw_os_error();
+    assert!(matches!(received, Traced::Received { id, .. } if id == entry.id), "{told:?}");
+    assert_eq!(undelivered, Traced::Undelivered { id: entry.id, errno });
+    expect!(m.read() => [TransactionComplete]);
     stage.tear_down();
 }
 

@@ -1,0 +1,184 @@
+//! Records and names on their way to followers: encoded one behind another, each with a description of its bytes.
+
+use binder_core::{TraceEvent, Traced};
+use binder_trace::{SentRecord, TraceRecord};
+
+/// Records that may wait for the writer, and their bytes.
+const INBOX_RECORDS: usize = 32 << 10;
+const INBOX_BYTES: usize = 8 << 20;
+/// Room for so many records and bytes is kept.
+const RECORDS_KEPT: usize = 2 << 10;
+const BYTES_KEPT: usize = 256 << 10;
+
+/// What the bytes of a [`QueuedRecord`] are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum QueuedKind {
+    /// A record.
+    Record,
+    /// The record of the end of a process' open file: another process may have its number soon.
+    LastRecord,
+    /// The name of a process.
+    Name,
+}
+
+/// The description of bytes that wait for the writer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueuedRecord {
+    pub(super) kind: QueuedKind,
+    /// The users whom the event concerns.
+    pub(super) uids: [u32; 2],
+    /// The processes that it is about; 0 is none.
+    pub(super) pids: [u32; 2],
+    /// Bytes of the record or name.
+    len: u32,
+    /// Bytes of the record without data of calls, which follow; none if it has no data.
+    bare_len: u32,
+}
+
+/// Records and names in the order of events.
+#[derive(Debug, Default)]
+pub(super) struct RecordBatch {
+    pub(super) entries: Vec<QueuedRecord>,
+    bytes: Vec<u8>,
+}
+
+impl RecordBatch {
+    pub(super) fn push_name(&mut self, pid: u32, name: &str) {
+        self.bytes.extend_from_slice(name.as_bytes());
+        let len = bytes_of(name.len());
+        self.entries.push(QueuedRecord {
+            kind: QueuedKind::Name,
+            uids: [0; 2],
+            pids: [pid, 0],
+            len,
+            bare_len: 0,
+        });
+    }
+
+    /// Encodes the record of an event.
+    pub(super) fn push_record(&mut self, event: &TraceEvent, record: &TraceRecord) {
+        let start = self.bytes.len();
+        record.encode(&mut self.bytes);
+        self.push_entry(event, start, self.bytes.len());
+    }
+
+    /// Encodes the record of a send, also without its data, for followers that may not see that.
+    pub(super) fn push_sent(&mut self, event: &TraceEvent, sent: &mut SentRecord) {
+        let start = self.bytes.len();
+        sent.encode(&mut self.bytes);
+        let end = self.bytes.len();
+        if !sent.data.is_empty() {
+            sent.data.clear();
+            sent.encode(&mut self.bytes);
+        }
+        self.push_entry(event, start, end);
+    }
+
+    /// Describes the bytes of an event from `start` on; those from `end` on are without data.
+    fn push_entry(&mut self, event: &TraceEvent, start: usize, end: usize) {
+        let kind = match event.what {
+            Traced::Closed { .. } => QueuedKind::LastRecord,
+            _ => QueuedKind::Record,
+        };
+        let (len, bare_len) = (bytes_of(end - start), bytes_of(self.bytes.len() - end));
+        self.entries.push(QueuedRecord {
+            kind,
+            uids: event.uids,
+            pids: pids_of(&event.what),
+            len,
+            bare_len,
+        });
+    }
+
+    /// Moves all of another batch behind this one, or as much of it as there is room for. Returns how many records were
+    /// dropped.
+    pub(super) fn append(&mut self, other: &mut Self) -> u64 {
+        let mut dropped = 0;
+        if self.entries.len() + other.entries.len() <= INBOX_RECORDS
+            && self.bytes.len() + other.bytes.len() <= INBOX_BYTES
+        {
+            self.entries.extend_from_slice(&other.entries);
+            self.bytes.extend_from_slice(&other.bytes);
+        } else {
+            for (entry, full, bare) in other.parts() {
+                let bytes = full.len() + bare.len();
+                if self.entries.len() < INBOX_RECORDS && self.bytes.len() + bytes <= INBOX_BYTES {
+                    self.entries.push(*entry);
+                    self.bytes.extend_from_slice(full);
+                    self.bytes.extend_from_slice(bare);
+                } else {
+                    dropped += 1;
+                }
+            }
+        }
+        other.clear();
+        dropped
+    }
+
+    /// The entries, each with its bytes, and with those of the record without data.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&QueuedRecord, &[u8], &[u8])> {
+        let mut rest = &self.bytes[..];
+        self.entries.iter().map(move |entry| {
+            let (full, behind) = rest.split_at(entry.len as usize);
+            let (bare, behind) = behind.split_at(entry.bare_len as usize);
+            rest = behind;
+            (entry, full, bare)
+        })
+    }
+
+    /// Forgets all, and keeps some of the memory.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.entries.shrink_to(RECORDS_KEPT);
+        self.bytes.clear();
+        self.bytes.shrink_to(BYTES_KEPT);
+    }
+}
+
+/// A length as a [`QueuedRecord`] has it: no record has much more than 4096 bytes.
+fn bytes_of(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+/// The processes that an event is about; 0 is none.
+fn pids_of(what: &Traced) -> [u32; 2] {
+    match *what {
+        Traced::Sent { entry, .. } => [entry.from_pid, entry.to_pid],
+        Traced::Received { pid, .. }
+        | Traced::Unanswered { pid, .. }
+        | Traced::Opened { pid }
+        | Traced::Closed { pid }
+        | Traced::Died { pid, .. }
+        | Traced::Frozen { pid }
+        | Traced::Thawed { pid } => [pid, 0],
+        Traced::Undelivered { .. } | Traced::Carried { .. } => [0, 0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inbox_has_as_many_records_and_bytes_as_it_may() {
+        let event = TraceEvent { at_ns: 0, uids: [0; 2], what: Traced::Thawed { pid: 1 } };
+        let batch = |count: usize| {
+            let mut batch = RecordBatch::default();
+            let record = TraceRecord::Thawed { at_ns: 0, device: "binder".into(), pid: 1 };
+            (0..count).for_each(|_| batch.push_record(&event, &record));
+            batch
+        };
+        let mut inbox = batch(INBOX_RECORDS - 2);
+        assert_eq!(inbox.append(&mut batch(5)), 3);
+        assert_eq!((inbox.entries.len(), inbox.append(&mut batch(1))), (INBOX_RECORDS, 1));
+        let len = inbox.bytes.len();
+        assert_eq!(
+            inbox.parts().map(|(_, full, bare)| full.len() + bare.len()).sum::<usize>(),
+            len
+        );
+
+        let mut inbox = RecordBatch::default();
+        inbox.push_name(1, &"x".repeat(INBOX_BYTES));
+        assert_eq!((inbox.append(&mut batch(1)), inbox.entries.len()), (1, 1));
+    }
+}
