@@ -56,6 +56,18 @@ chmod 755 "$dir"
 mount --bind "$dir" /dev/binderfs
 "#;
 
+/// The processes of a container that was ended may close their files a moment later.
+const UNMOUNT: &str = r#"
+tries=0
+until umount --quiet /dev/binderfs; do
+  tries=$((tries + 1))
+  [ $tries -lt 100 ] || umount /dev/binderfs
+  sleep 0.05
+done
+umount "$dir"
+rmdir "$dir"
+"#;
+
 #[test]
 fn rsbinder_calls_and_is_called_across_the_borders_of_containers() {
     let stage = stage();
@@ -73,8 +85,7 @@ fn rsbinder_calls_and_is_called_across_the_borders_of_containers() {
                 let script = format!(
                     r#"{OF_A_MACHINE}
 "$here/foreign_scenario" {play}
-umount /dev/binderfs "$dir"
-rmdir "$dir""#
+{UNMOUNT}"#
                 );
                 let said = stage.run_script(user, &["--no-seccomp", "--no-ring"], &script);
                 assert!(said.ends_with(DONE), "{play}, on a machine: {said}");
