@@ -175,9 +175,9 @@ fn echo(client: &BinderClient, len: usize) -> Outcome {
     if reply == data { Ok(()) } else { Err(format!("an echo of {len} bytes is another").into()) }
 }
 
-/// Makes calls until they pass the driver by.
+/// Makes calls until they pass the driver by: several times as many as the longest pause after calls that went wrong.
 fn warm_up(client: &BinderClient) -> Outcome {
-    for _ in 0..50 {
+    for _ in 0..250 {
         let before = seen()?;
         for _ in 0..WARM_UP {
             echo(client, 8)?;
