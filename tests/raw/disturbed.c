@@ -4,6 +4,7 @@
 //   disturbed SECONDS [SERVER]    fails if an echo is another's, or if a call never ends
 //
 // SERVER is a program that serves them in its place, called as `SERVER server`.
+#include "another_server.h"
 #include "echo.h"
 
 #include <pthread.h>
@@ -168,17 +169,6 @@ static pid_t start_stopper(int seconds)
 		kill(disturbed, SIGCONT);
 	}
 	_exit(0);
-}
-
-static const char *server;
-
-// It says that it is ready on its standard output.
-static void serve_by_another(int ready)
-{
-	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-	CHECK(dup2(ready, STDOUT_FILENO) == STDOUT_FILENO);
-	execl(server, server, "server", NULL);
-	err(1, "%s", server);
 }
 
 int main(int argc, char **argv)

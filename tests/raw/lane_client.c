@@ -5,6 +5,7 @@
 //   lane_client SERVER way    says which way its calls go
 //
 // How many calls the driver has seen is what its statistics say, so nothing else may use it meanwhile.
+#include "another_server.h"
 #include "echo.h"
 
 #include <pthread.h>
@@ -19,16 +20,6 @@ enum { WARM_UP = 40 };
 
 // The second is the one by which handlers call and wait.
 static int device, handlers_device;
-static const char *server;
-
-static void serve_by_another(int ready)
-{
-	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-	// It says there that it is ready.
-	CHECK(dup2(ready, STDOUT_FILENO) == STDOUT_FILENO);
-	execl(server, server, "server", NULL);
-	err(1, "%s", server);
-}
 
 // How many calls and one-ways the driver has seen.
 static unsigned long seen(void)

@@ -352,13 +352,19 @@ fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
             backlog: Backlog::default(),
             batch: Batch::default(),
         };
-        let reading = catch_unwind(AssertUnwindSafe(|| match at {
-            0 => reader.read_requests(),
-            _ if kept.readers.is_of_rings(at) => {
-                reader.watch_rings();
-                None
+        let reading = catch_unwind(AssertUnwindSafe(|| {
+            // The thread before may have got stuck with more in line.
+            if !reader.do_what_is_left(None) {
+                return None;
             }
-            _ => reader.read_when_wanted(),
+            match at {
+                0 => reader.read_requests(),
+                _ if kept.readers.is_of_rings(at) => {
+                    reader.watch_rings();
+                    None
+                }
+                _ => reader.read_when_wanted(),
+            }
         }));
         let end = match reading {
             Ok(Some(result)) => result.map_err(ServeError::Read),

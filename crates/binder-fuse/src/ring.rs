@@ -179,16 +179,8 @@ impl SessionShared {
         if posted != 0 {
             self.rings.watcher.note_rung(file, &ring);
         }
-        let mut left = None;
         // The driver may have looked at its slot before that was bound to the thread.
-        for slot in SlotIndex::of_bits(posted | slot.bit()) {
-            let Some(begun) = ring.begin(file, slot, self.rings.next_sequence()) else { continue };
-            if let Some(next) = self.run_begun(begun, batch)
-                && let Some(before) = left.replace(next)
-            {
-                self.io_queue.push(before);
-            }
-        }
+        let left = self.run_slots(file, &ring, posted | slot.bit(), batch);
         match ring.wait(slot, header.unique) {
             WaitBegun::Waits { id, replaced } => {
                 self.rings.waits().insert(header.unique, id);
@@ -211,12 +203,37 @@ impl SessionShared {
     /// processor.
     pub(crate) fn run_posted(&self, file: &Arc<ClientFile>) {
         let Some(ring) = file.ring() else { return };
-        let mut batch = Batch::default();
-        for slot in SlotIndex::of_bits(ring.take_posted()) {
-            let begun = ring.begin(file, slot, self.rings.next_sequence());
-            let left = begun.and_then(|begun| self.run_begun(begun, &mut batch));
-            left.into_iter().for_each(|left| self.io_queue.push(left));
+        let left = self.run_slots(file, &ring, ring.take_posted(), &mut Batch::default());
+        left.into_iter().for_each(|left| self.io_queue.push(left));
+    }
+
+    /// Runs the requests in these slots of a file. Returns the first of what may take its time, as [`run_all`](Self::run_all).
+    fn run_slots(
+        &self,
+        file: &Arc<ClientFile>,
+        ring: &Arc<RingFile>,
+        slots: u32,
+        batch: &mut Batch,
+    ) -> Option<IoRequest> {
+        let begin = |slot| ring.begin(file, slot, self.rings.next_sequence());
+        self.run_all(SlotIndex::of_bits(slots).filter_map(begin), batch)
+    }
+
+    /// Runs calls that were taken out of their slots. Returns the first of what may take its time; the rest is in line.
+    pub(crate) fn run_all(
+        &self,
+        begun: impl Iterator<Item = BegunCall>,
+        batch: &mut Batch,
+    ) -> Option<IoRequest> {
+        let mut first = None;
+        for begun in begun {
+            match self.run_begun(begun, batch) {
+                Some(left) if first.is_some() => self.io_queue.push(left),
+                Some(left) => first = Some(left),
+                None => {}
+            }
         }
+        first
     }
 
     /// Ends the wait of request `unique` for an answer, because of a signal, and the call as far as it can end. Says whether
@@ -252,7 +269,7 @@ impl SessionShared {
     }
 
     /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
-    pub(crate) fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
+    fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
         if begun.kind != RequestKind::Call {
             return self.run_for_files(begun, batch);
         }

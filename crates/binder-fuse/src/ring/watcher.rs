@@ -110,10 +110,6 @@ impl RequestReader<'_> {
         let shared = self.shared;
         let watcher = &shared.rings.watcher;
         let mut found = Vec::new();
-        // The thread before may have got stuck with more in line.
-        if !self.do_what_is_left(None) {
-            return;
-        }
         while !watcher.is_over.load(Ordering::Acquire) {
             let mut list = watcher.list();
             if watcher.news.swap(0, Ordering::Acquire) != 0 {
@@ -144,27 +140,13 @@ impl RequestReader<'_> {
                 }
             }
             drop(list);
-            if !self.run_found(&mut found) {
+            // All are run before the memory of a client is touched: a thread that gets stuck there keeps none to itself.
+            let left = shared.run_all(found.drain(..), self.batch());
+            if !self.do_what_is_left(left) {
                 return;
             }
         }
         watcher.list().watched.drain(..).for_each(|watched| watched.leave());
-    }
-
-    /// Runs calls that were found. Says whether the thread is a reader still.
-    ///
-    /// All are run before the memory of a client is touched: a thread that gets stuck there keeps none of them to itself.
-    fn run_found(&mut self, found: &mut Vec<BegunCall>) -> bool {
-        let shared = self.shared;
-        let mut first = None;
-        for begun in found.drain(..) {
-            match shared.run_begun(begun, self.batch()) {
-                Some(left) if first.is_some() => shared.io_queue.push(left),
-                Some(left) => first = Some(left),
-                None => {}
-            }
-        }
-        self.do_what_is_left(first)
     }
 }
 
