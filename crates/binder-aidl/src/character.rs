@@ -20,7 +20,7 @@ pub(crate) fn parse(text: &str) -> Result<char, &'static str> {
             '\\' | '\'' | '"' => escaped,
             _ => return Err("AIDL has no such escape"),
         },
-        _ => return Err("there is one character between the quotes"),
+        _ => return Err("a `char` is exactly one character"),
     };
     match u16::try_from(u32::from(char)) {
         Ok(_) => Ok(char),

@@ -271,7 +271,7 @@ impl<'t, 's> Evaluator<'t, 's> {
                 let name = &enumerators[at].name;
                 let message = format!("`{}` does not fit the enumeration's type", name.text);
                 let (low, high) = range(&backing);
-                let help = format!("that holds {low} to {high}");
+                let help = format!("it holds {low} to {high}");
                 diagnostics.push(Diagnostic::error(name.span, message).help(help));
             }
             let width = if backing == TypeKind::Long { Width::Long } else { Width::Int };

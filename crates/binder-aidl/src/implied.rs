@@ -9,10 +9,13 @@ use crate::syntax::{
     Identifier,
 };
 
-/// Adds a type `Tag` to unions.
+/// Adds a type `Tag` to unions that have a field.
 pub(crate) fn add_tags(definition: &mut Definition) {
     definition.nested.iter_mut().for_each(add_tags);
     let DefinitionKind::Union(fields) = &definition.kind else { return };
+    if fields.is_empty() {
+        return;
+    }
     let enumerators = fields.iter().map(|field| EnumeratorSyntax {
         name: field.name.clone(),
         value: None,

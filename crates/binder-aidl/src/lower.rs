@@ -202,7 +202,7 @@ impl<'s> Lowering<'_, 's, '_> {
         if let Some(annotation) = annotation::find(&definition.annotations, "Backing")
             && !matches!(annotation.text("type"), Some("byte" | "int" | "long"))
         {
-            let error = Diagnostic::error(annotation.span, "no enumeration can be of this type");
+            let error = Diagnostic::error(annotation.span, "an enumeration cannot be of this type");
             self.diagnostics.push(error.help("`@Backing(type=\"..\")` of `byte`, `int` or `long`"));
         }
         let mut known = Vec::new();

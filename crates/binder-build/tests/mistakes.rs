@@ -63,7 +63,7 @@ error: the one-way method `add` cannot return anything
   |
   = help: the caller does not wait for a reply
 
-error: it is not said which way `x` goes
+error: the direction of `x` is missing
  --> aidl/a/IHello.aidl:4:20
   |
 4 |     oneway int add(int[] x);

@@ -122,7 +122,7 @@ impl Lowering<'_, '_, '_> {
                 Direction::In
             }
             None => {
-                let message = format!("it is not said which way `{}` goes", name.text);
+                let message = format!("the direction of `{}` is missing", name.text);
                 let error = Diagnostic::error(type_span, message);
                 self.diagnostics.push(error.help("put `in`, `out` or `inout` before it"));
                 Direction::In
@@ -140,11 +140,11 @@ impl Lowering<'_, '_, '_> {
     fn check_way_out(&mut self, of: &Type, direction: Direction, span: Span, is_oneway: bool) {
         let message = match (&of.kind, direction) {
             _ if is_oneway => "nothing comes back from a one-way method",
-            (TypeKind::Enumeration(_), _) => "an enumeration only goes in",
-            (TypeKind::Text, _) => "a `String` only goes in",
-            (TypeKind::Binder | TypeKind::Interface(_), _) => "an object only goes in",
+            (TypeKind::Enumeration(_), _) => "an enumeration can only be `in`",
+            (TypeKind::Text, _) => "a `String` can only be `in`",
+            (TypeKind::Binder | TypeKind::Interface(_), _) => "an object can only be `in`",
             (TypeKind::File, Direction::Out) => "a file to be filled in cannot be made up",
-            (kind, _) if kind.is_scalar() => "a primitive type only goes in",
+            (kind, _) if kind.is_scalar() => "a primitive type can only be `in`",
             _ => return,
         };
         self.diagnostics.push(Diagnostic::error(span, message).help("return it instead"));

@@ -70,9 +70,9 @@ impl Lowering<'_, '_, '_> {
         if evaluate::fits(number, kind) {
             return Some(Value::Integer(number));
         }
-        let message = format!("{number} is no `{}`", words(kind));
+        let message = format!("{number} does not fit into `{}`", words(kind));
         let (low, high) = evaluate::range(kind);
-        let error = Diagnostic::error(span, message).help(format!("that holds {low} to {high}"));
+        let error = Diagnostic::error(span, message).help(format!("it holds {low} to {high}"));
         self.diagnostics.push(error);
         None
     }

@@ -116,7 +116,7 @@ fn annotations() {
         ("@FixedSize int x;", "2:1 `@FixedSize` says nothing here"),
         ("@nullable parcelable Y {}", "2:1 `@nullable` says nothing here"),
         ("@VintfStability parcelable Y {}", "2:1 this is compiled without VINTF stability"),
-        ("@Backing(type=\"char\") enum E { A }", "2:1 no enumeration can be of this type"),
+        ("@Backing(type=\"char\") enum E { A }", "2:1 an enumeration cannot be of this type"),
         ("enum E { @nullable A }", "2:10 `@nullable` says nothing of an enumerator"),
     ] {
         let found = said("parcelable", members);
@@ -162,10 +162,15 @@ fn names() {
 }
 
 #[test]
+fn an_empty_union_is_one_mistake() {
+    assert_said("parcelable", "union Y {}", &["2:7 the union `Y` has no fields"]);
+}
+
+#[test]
 fn constants() {
     for (members, wanted) in [
-        ("const int A = 2147483648;", "2:15 2147483648 is no `int`"),
-        ("const byte A = 128;", "2:16 128 is no `byte`"),
+        ("const int A = 2147483648;", "2:15 2147483648 does not fit into `int`"),
+        ("const byte A = 128;", "2:16 128 does not fit into `byte`"),
         ("const long A = 9223372036854775808;", "2:16 this number does not fit its type"),
         ("const int A = 2147483647 + 1;", "2:15 this number does not fit its type"),
         ("const long A = 1L << 62 * 2;", "2:16 this shifts by more bits than there are"),
@@ -179,7 +184,7 @@ fn constants() {
         ("const String A = \"a\" + 1;", "2:18 this operator is for whole numbers, not for a text"),
         ("const boolean A = 1;", "2:19 expected boolean, found a number"),
         ("const char A = \"x\";", "2:16 expected char, found a text"),
-        ("const char A = 'ab';", "2:16 there is one character between the quotes"),
+        ("const char A = 'ab';", "2:16 a `char` is exactly one character"),
         (
             "const double A = 1.5 + 1.5;",
             "2:18 this operator is for whole numbers, not for a number with a fraction",
@@ -230,14 +235,14 @@ fn default_values() {
 #[test]
 fn methods() {
     for (members, wanted) in [
-        ("void a(int[] x);", "2:8 it is not said which way `x` goes"),
-        ("void a(List<String> x);", "2:8 it is not said which way `x` goes"),
-        ("void a(P x); parcelable P {}", "2:8 it is not said which way `x` goes"),
-        ("void a(out int x);", "2:8 a primitive type only goes in"),
-        ("void a(inout String x);", "2:8 a `String` only goes in"),
-        ("void a(out IBinder x);", "2:8 an object only goes in"),
-        ("void a(out X x);", "2:8 an object only goes in"),
-        ("void a(out E x); enum E { A }", "2:8 an enumeration only goes in"),
+        ("void a(int[] x);", "2:8 the direction of `x` is missing"),
+        ("void a(List<String> x);", "2:8 the direction of `x` is missing"),
+        ("void a(P x); parcelable P {}", "2:8 the direction of `x` is missing"),
+        ("void a(out int x);", "2:8 a primitive type can only be `in`"),
+        ("void a(inout String x);", "2:8 a `String` can only be `in`"),
+        ("void a(out IBinder x);", "2:8 an object can only be `in`"),
+        ("void a(out X x);", "2:8 an object can only be `in`"),
+        ("void a(out E x); enum E { A }", "2:8 an enumeration can only be `in`"),
         ("void a(out ParcelFileDescriptor x);", "2:8 a file to be filled in cannot be made up"),
         ("void a(void x);", "2:8 a parameter cannot be `void`"),
         (
