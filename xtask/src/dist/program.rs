@@ -22,6 +22,10 @@ pub(crate) fn build(name: &str, architecture: Architecture) -> Result<PathBuf, F
     let mut command = cargo(&arguments);
     command.args(["--target", &target]);
     architecture.cross_compile(&target, &mut command);
+    if let Some(option) = architecture.packed_relocations() {
+        // Not by the environment, which the build of the preloaded library would see as well.
+        command.args(["--config", &format!("target.{target}.rustflags = ['{option}']")]);
+    }
     succeed(&mut command).map_err(|failure| format!("{failure}\n{}", architecture.advice()))?;
     let program = target_dir().join(target).join("dist").join(name);
     let bytes = fs::metadata(&program)?.len();
