@@ -146,6 +146,29 @@ LD_PRELOAD=$here/other_ioctl.so:$LD_PRELOAD "$here/unusual_calls" way
     }
 }
 
+/// An allocator whose threads and pages are its own, and a clock that is not the kernel's; the loader knows what `$LIB` is.
+#[test]
+fn programs_with_other_preloaded_libraries_see_no_difference() {
+    let stage = stage_of("usual_calls");
+    for library in ["libjemalloc.so.2", "/usr/$LIB/faketime/libfaketimeMT.so.1"] {
+        let trial = Command::new("true").env("LD_PRELOAD", library).output();
+        if !trial.expect("coreutils are installed").stderr.is_empty() {
+            skip(&format!("{library} is not installed"));
+            continue;
+        }
+        for &user in User::all() {
+            for scene in ["polls", "wrappers", "sigwait", "exec", "stacks"] {
+                let script = format!(
+                    r#"FAKETIME=-1d LD_PRELOAD='{library}':$LD_PRELOAD "$(dirname "$0")/usual_calls" {scene}"#
+                );
+                let plain = stage.run_script(user, &["--no-ring"], &script);
+                let by_ring = stage.run_script(user, PRELOADED, &script);
+                assert_eq!(by_ring, plain, "{scene} with {library} as {user:?}");
+            }
+        }
+    }
+}
+
 /// A program that allows itself few system calls is told to leave the ring, before its first call or after some.
 #[test]
 fn programs_that_confine_themselves_go_on() {
