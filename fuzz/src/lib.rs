@@ -1,6 +1,6 @@
 //! What the fuzz targets check, one module per target, each a function of the input bytes.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod aidl_arguments;
 pub mod aidl_source;
@@ -8,6 +8,7 @@ pub mod command_stream;
 pub mod etcd_values;
 pub mod forwarded_parcels;
 pub mod fuse_request;
+pub mod lane_segment;
 pub mod manager_transactions;
 pub mod parcel_values;
 pub mod relayed_streams;
