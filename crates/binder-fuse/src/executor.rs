@@ -10,7 +10,7 @@ use binder_os::{injection, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::{notify, reply};
 
-use crate::client_file::ClientFile;
+use crate::client_file::{ClientFile, is_killed};
 use crate::device::{Batch, Device, DeviceAction, DeviceState, DeviceWork, Job};
 use crate::fd_work::{FdTask, FdTaskKind, WaitsIn};
 use crate::freezer::FreezerEvent;
@@ -110,7 +110,7 @@ impl SessionShared {
             IoRequest::Begin { file, call, thread, .. } => {
                 self.submit(&file.device, Job::Event(begin_call(call, thread)));
             }
-            IoRequest::AddFd(task) => self.pool.run_fd_task(*task),
+            IoRequest::AddFd(task) => self.run_fd_task(*task),
             // Each goes to the pool.
             IoRequest::Close(files) => drop(files),
         }
@@ -246,14 +246,14 @@ impl SessionShared {
         if seccomp_add_fd::is_fit(&task) {
             sink(IoRequest::AddFd(Box::new(task)));
         } else {
-            self.pool.run_fd_task(task);
+            self.run_fd_task(task);
         }
     }
 
     /// Has a thread of the pool look where a process has its receive buffer mapped: it reads all that the
     /// process has mapped, and that may be much.
     fn locate(&self, payer: Account, wanted: WantedMapping) {
-        self.pool.run(payer, move |shared| {
+        self.run_in_pool(payer, move |shared| {
             let WantedMapping { file, receiver, request, commands } = wanted;
             let found = file.locate_mapping().unwrap_or_else(|error| {
                 tracing::warn!(%error, pid = file.pid, "a mapping could not be looked for");
@@ -288,7 +288,7 @@ impl SessionShared {
         drop(mode);
         if must_search {
             let file = file.clone();
-            self.pool.run(file.payer(), move |shared| {
+            self.run_in_pool(file.payer(), move |shared| {
                 let found = proc_files::open_files(file.pid, [file.id]).unwrap_or_default();
                 shared.note_mode(&file, process, found.get(&file.id).copied());
             });
@@ -323,8 +323,8 @@ impl SessionShared {
     ) {
         match what {
             Cancelled::FdWork => {
-                if let Some(task) = self.pool.take_fd_task_of_killed(unique) {
-                    task.end_as_killed(self);
+                if is_killed(tid) {
+                    self.pool.end_as_killed(unique);
                 }
             }
             Cancelled::Fetch | Cancelled::CopyOut => {

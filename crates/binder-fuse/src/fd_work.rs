@@ -24,7 +24,6 @@ use crate::device::{DeviceWork, Job};
 use crate::files::HeldFile;
 use crate::memory_op;
 use crate::quota::Account;
-use crate::seccomp_add_fd::{self, AddFdStart};
 use crate::session::SessionShared;
 use crate::trapped_call::Waiting;
 use crate::wire::send;
@@ -117,8 +116,7 @@ impl FdTask {
 }
 
 /// Does descriptor work, on a pool thread.
-pub(crate) fn run(shared: &Arc<SessionShared>, task: FdTask) {
-    let AddFdStart::Left(task) = seccomp_add_fd::begin(shared, task, || {}) else { return };
+pub(crate) fn run(shared: &SessionShared, task: FdTask) {
     let FdTask { file, request, mut call, waits_in, mut purpose, can_add_fds } = task;
     let mut waits_in = Some(waits_in);
     let stopped =

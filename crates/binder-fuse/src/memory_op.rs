@@ -208,7 +208,7 @@ impl SessionShared {
     pub(crate) fn leave_to_pool(&self, file: Arc<ClientFile>, mut access: Box<AccessRequest>) {
         let payer = file.payer_of(&access.request);
         let is_turn = matches!(access.access, MemoryAccess::Turn(..));
-        self.pool.run(payer, move |shared| {
+        self.run_in_pool(payer, move |shared| {
             let is_slow = !is_turn && shared.slow.holds(file.pid);
             if is_slow {
                 shared.slow.begin_wait(file.pid);

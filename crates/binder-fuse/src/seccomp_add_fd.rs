@@ -22,6 +22,7 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 use zerocopy::IntoBytes;
 
+use crate::blocking_pool::WorkStart;
 use crate::client_file::{CanAddFds, ClientFile};
 use crate::device::{DeviceWork, Job};
 use crate::fd_work::{self, FdTask, FdTaskKind, Held, WaitsIn, Worker};
@@ -260,6 +261,29 @@ pub(crate) fn complete(
 }
 
 impl SessionShared {
+    /// Has a thread of the pool do descriptor work.
+    pub(crate) fn run_fd_task(&self, task: FdTask) {
+        let (payer, unique) = (task.payer(), task.request.unique);
+        let is_request = task.waits_in.is_request();
+        let session = self.this.clone();
+        let work = move |start| {
+            let Some(shared) = session.upgrade() else { return };
+            match start {
+                WorkStart::Killed => task.end_as_killed(&shared),
+                WorkStart::OnPool => {
+                    if let AddFdStart::Left(task) = begin(&shared, task, || {}) {
+                        fd_work::run(&shared, task);
+                    }
+                }
+            }
+        };
+        if is_request {
+            self.pool.run_for_request(payer, unique, work);
+        } else {
+            self.pool.run(payer, move || work(WorkStart::OnPool));
+        }
+    }
+
     /// Sends a thread to the supervisor and gives it its files there. To leave that to others takes longer.
     pub(crate) fn add_fd(
         &self,
@@ -268,11 +292,11 @@ impl SessionShared {
     ) -> Result<Option<IoRequest>, Replaced> {
         let pid = task.file.pid;
         if self.slow.holds(pid) {
-            self.pool.run_fd_task(task);
+            self.run_fd_task(task);
             return Ok(None);
         }
         if !reader.advance(pid) {
-            self.pool.run_fd_task(task);
+            self.run_fd_task(task);
             return Err(Replaced);
         }
         let files = self.give_files(task);
@@ -306,7 +330,7 @@ impl SessionShared {
             AddFdStart::OnItsWay => {}
             AddFdStart::Over => return Vec::new(),
             AddFdStart::Left(task) => {
-                self.pool.run_fd_task(task);
+                self.run_fd_task(task);
                 return Vec::new();
             }
         }
@@ -440,7 +464,7 @@ impl Trapped {
         file.take_back_memory(request.unique, handle);
         let (waits_in, can_add_fds) = (WaitsIn::Trapped(waiting), CanAddFds::Yes);
         let task = FdTask { file, request, call, waits_in, purpose, can_add_fds };
-        shared.pool.run_fd_task(task);
+        shared.run_fd_task(task);
     }
 }
 

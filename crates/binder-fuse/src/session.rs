@@ -51,6 +51,7 @@ use crate::pids::Pids;
 use crate::pressure::PressureThread;
 use crate::priorities::Priorities;
 use crate::process_handles::ProcessHandles;
+use crate::quota::Account;
 use crate::readers::{self, Readers};
 use crate::report::FiguresReader;
 use crate::ring::Rings;
@@ -101,6 +102,8 @@ impl LimitsControl {
 /// Locks are taken one at a time, never one within another, with three exceptions: a job of a device may look at
 /// the threads of a file, a device is added while `tree` is held, and the `trace` has an order of its own. No job takes `tree` or `files`.
 pub(crate) struct SessionShared {
+    /// For work that the pool does: it keeps no session.
+    pub(crate) this: Weak<Self>,
     pub(crate) fuse: Arc<FuseDevice>,
     delivery: BufferRoute,
     /// Whether the reader has a real-time priority, unless it runs for too long.
@@ -240,7 +243,13 @@ impl MountedBinderfs {
         let mount = fuse.mount(&mount_options).map_err(MountError::Create)?;
         let (freezer, freezer_told) = FreezeQueue::new();
         let clock = options.statistics.then(SteadyClock::start);
-        let shared = SessionShared {
+        let (served, pids, threads) = (
+            Served::new(mount.device().map_err(MountError::Create)?),
+            Pids::of_this_process().map_err(MountError::Create)?,
+            Arc::new(ThreadWatch::new().map_err(MountError::Create)?),
+        );
+        let shared = Arc::new_cyclic(|this| SessionShared {
+            this: this.clone(),
             trace: Arc::new(TraceHub::new(fuse.clone(), clock)),
             traces_data: options.trace_data,
             events: Mutex::new(Events::new(fuse.clone())),
@@ -249,10 +258,10 @@ impl MountedBinderfs {
             has_realtime_reader,
             security_label: options.security_label.clone(),
             route: OnceLock::new(),
-            served: Served::new(mount.device().map_err(MountError::Create)?),
+            served,
             tree: Mutex::new(tree),
             files: Arc::default(),
-            pids: Pids::of_this_process().map_err(MountError::Create)?,
+            pids,
             devices: RwLock::default(),
             past: Mutex::default(),
             limits: Mutex::new(descriptors::affordable(options.limits)),
@@ -279,12 +288,12 @@ impl MountedBinderfs {
             warnings: Warnings::one_in(WARNING_INTERVAL),
             limit_warnings: Warnings::one_in(LIMIT_INTERVAL),
             supervision: SupervisorLink::none(),
-            threads: Arc::new(ThreadWatch::new().map_err(MountError::Create)?),
-        };
+            threads,
+        });
         for (id, name) in named {
             shared.make_device(id, name);
         }
-        Ok((Self { shared: Arc::new(shared) }, mount))
+        Ok((Self { shared }, mount))
     }
 
     pub(crate) fn shared(&self) -> &Arc<SessionShared> {
@@ -314,7 +323,7 @@ impl MountedBinderfs {
     pub fn serve(self) -> Result<(), ServeError> {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
-        shared.pool.start(shared).map_err(ServeError::Thread)?;
+        shared.pool.start().map_err(ServeError::Thread)?;
         let told =
             shared.freezer_told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         let freezer = told.map(|told| FreezerThread::start(shared, told)).transpose();
@@ -337,6 +346,20 @@ impl MountedBinderfs {
 }
 
 impl SessionShared {
+    /// Has a thread of the pool do `work` for a client.
+    pub(crate) fn run_in_pool(
+        &self,
+        client: Account,
+        work: impl FnOnce(&Arc<Self>) + Send + 'static,
+    ) {
+        let session = self.this.clone();
+        self.pool.run(client, move || {
+            if let Some(shared) = session.upgrade() {
+                work(&shared);
+            }
+        });
+    }
+
     /// Answers one request. Returns the first of the I/O that it leads to.
     pub(crate) fn answer_request(&self, bytes: &[u8], batch: &mut Batch) -> Option<IoRequest> {
         match Request::parse(bytes) {

@@ -89,7 +89,7 @@ impl TrapHandler {
             return self.decide(waiting);
         };
         match self.mounts.take_expected(waiting.trapped.tid, argument) {
-            Some((shared, expected)) => shared.pool.run(expected.payer(), move |shared| {
+            Some((shared, expected)) => shared.run_in_pool(expected.payer(), move |shared| {
                 let files = seccomp_add_fd::complete(shared, Worker::Pool, waiting, expected);
                 files.into_iter().for_each(HeldFile::close);
             }),

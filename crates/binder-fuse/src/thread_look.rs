@@ -90,7 +90,7 @@ impl SessionShared {
     fn look_for_mapping(&self, file: &Arc<ClientFile>, process: ProcessKey) {
         let Some(look) = file.begin_look() else { return };
         let device: Arc<Device> = file.device.clone();
-        self.pool.run(look.payer, move |shared| {
+        self.run_in_pool(look.payer, move |shared| {
             if look.finds_none() {
                 tracing::debug!(pid = look.payer.pid, "a receive buffer is mapped no more");
                 let lose: DeviceWork = Box::new(move |state| {

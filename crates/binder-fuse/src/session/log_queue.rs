@@ -103,7 +103,7 @@ impl SessionShared {
         if self.log_queue.push(log, read) {
             // For whom it is, changes while it lasts.
             let payer = Account { pid: std::process::id(), uid: binder_os::processes::user().0 };
-            self.pool.run(payer, |shared| shared.write_logs());
+            self.run_in_pool(payer, |shared| shared.write_logs());
         }
     }
 

@@ -129,7 +129,7 @@ impl SessionShared {
             LogFile::Long(log) => self.queue_log_read(log, read),
             LogFile::Short(log) => {
                 let reader = Account { pid: tid, uid: header.uid };
-                self.pool.run(reader, move |shared| {
+                self.run_in_pool(reader, move |shared| {
                     let text = shared.texts.keep(shared.short_log(log));
                     answer(&shared.fuse, &shared.files, LogFile::Short(log), text.as_ref(), &read);
                 });
