@@ -11,7 +11,7 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::{notify, reply};
 
 use crate::client_file::{ClientFile, is_killed};
-use crate::device::{Batch, Device, DeviceAction, DeviceState, DeviceWork, Job};
+use crate::device::{Batch, Deferred, Device, DeviceAction, DeviceState, DeviceWork, Job};
 use crate::fd_work::{FdTask, FdTaskKind, WaitsIn};
 use crate::freezer::FreezerEvent;
 use crate::io_queue::IoRequest;
@@ -122,8 +122,25 @@ impl SessionShared {
         for action in actions.drain(..) {
             self.act(device, action, sink, spares);
         }
-        for work in deferred.drain(..) {
-            work(self);
+        for deferred in deferred.drain(..) {
+            self.act_on_deferred(device, deferred);
+        }
+    }
+
+    fn act_on_deferred(&self, device: &Device, deferred: Deferred) {
+        match deferred {
+            Deferred::AnswerOpen(opened) => self.end_open(*opened),
+            Deferred::RefuseOpen { unique, client, error } => {
+                self.refuse_open(unique, &client, error);
+            }
+            Deferred::CloseBuffer(client) => client.buffer.close(&self.fuse),
+            Deferred::RefuseCall { unique, error } => self.refuse_call(unique, error),
+            Deferred::Interrupt { unique, target, from } => self.interrupt(unique, target, from),
+            Deferred::AnswerTrapped(waiting, answer) => waiting.answer(answer),
+            Deferred::AnswerLane { unique, answer } => self.answer_lane(unique, answer),
+            Deferred::EndRingIfDone(ring) => self.end_ring_if_done(&ring),
+            Deferred::EndRingWait(unique) => self.end_wait(unique),
+            Deferred::KeepToBudget => self.keep_to_budget_but(device.id),
         }
     }
 

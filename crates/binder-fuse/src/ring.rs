@@ -32,7 +32,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client_file::ClientFile;
 use crate::descriptors::mappings;
-use crate::device::{Batch, DeviceState, DeviceWork, Job};
+use crate::device::{Batch, Deferred, DeviceState, DeviceWork, Job};
 use crate::io_queue::IoRequest;
 use crate::memory_op::{MemoryAccessor, begin_call};
 use crate::session::SessionShared;
@@ -40,7 +40,7 @@ use crate::strings::errno;
 use crate::wire::send;
 
 pub(crate) use file::{MovedFdWork, RingCallId, RingFile};
-pub(crate) use lanes::Lanes;
+pub(crate) use lanes::{LaneAnswer, Lanes};
 pub(crate) use watcher::RingWatcher;
 
 use file::{BegunCall, Unbound, WaitBegun};
@@ -142,13 +142,13 @@ impl SessionShared {
         let end: DeviceWork = Box::new(move |state| {
             SlotIndex::all().for_each(|slot| state.end_slot(ring.end(slot)));
             ring.end_posted();
-            state.defer(move |shared| shared.end_ring_if_done(&ring));
+            state.defer(Deferred::EndRingIfDone(ring));
         });
         self.submit(&file.device, Job::Work(end));
     }
 
     /// Forgets a ring that is over once no call of its is under way, and ends its file if that is closed.
-    fn end_ring_if_done(&self, ring: &Arc<RingFile>) {
+    pub(crate) fn end_ring_if_done(&self, ring: &Arc<RingFile>) {
         if !ring.is_done() {
             return;
         }
@@ -263,7 +263,7 @@ impl SessionShared {
         self.submit(&file.device, Job::Work(work));
     }
 
-    fn end_wait(&self, unique: u64) {
+    pub(crate) fn end_wait(&self, unique: u64) {
         self.rings.waits().remove(&unique);
         send(&self.fuse, &reply::ioctl(unique, 0, &[]));
     }
@@ -429,7 +429,7 @@ impl DeviceState {
             self.frontend.interrupt(id.to_unique());
         }
         if let Some(unique) = wait {
-            self.defer(move |shared| shared.end_wait(unique));
+            self.defer(Deferred::EndRingWait(unique));
         }
         if let Some(moved) = moved {
             moved.end(self);

@@ -18,7 +18,7 @@ use binder_os::seccomp::{NotifyFd, TrapAnswer, Trapped, TrappedCall};
 use binder_os::{FileId, ThreadStatus, injection, proc_files};
 
 use crate::contexts::Contexts;
-use crate::device::{DeviceWork, Job};
+use crate::device::{Deferred, DeviceWork, Job};
 use crate::fd_work::Worker;
 use crate::files::HeldFile;
 use crate::mounts::Mounts;
@@ -160,12 +160,11 @@ impl TrapHandler {
         let work: DeviceWork = Box::new(move |state| {
             let memory = &mut state.clients;
             let result = state.frontend.null_ioctl(&request, thread, command, memory);
-            state.defer(move |_| {
-                waiting.answer(match result {
-                    Ok(()) => TrapAnswer::Done,
-                    Err(error) => TrapAnswer::Refuse(error.number()),
-                });
-            });
+            let answer = match result {
+                Ok(()) => TrapAnswer::Done,
+                Err(error) => TrapAnswer::Refuse(error.number()),
+            };
+            state.defer(Deferred::AnswerTrapped(waiting, answer));
         });
         shared.submit(&file.device, Job::WorkFor(request.caller(), work));
     }

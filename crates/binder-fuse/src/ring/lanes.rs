@@ -25,7 +25,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::errno;
 use super::file::RingFile;
 use crate::client_file::ClientFile;
-use crate::device::{DeviceState, DeviceWork, Job};
+use crate::device::{Deferred, DeviceState, DeviceWork, Job};
 use crate::files::HeldFile;
 use crate::quota::Charge;
 use crate::session::SessionShared;
@@ -84,10 +84,22 @@ struct LaneEnd {
 
 /// What a server is to be given.
 #[derive(Debug)]
-struct LaneOffer {
+pub(crate) struct LaneOffer {
     segment: OwnedFd,
     thread: OwnedFd,
     _charges: [Charge; FILES],
+}
+
+/// What became of a request about lanes.
+pub(crate) enum LaneAnswer {
+    Opened(Result<LaneOpen, Errno>),
+    /// What its thread gets is sent to a socket of the thread's.
+    Taken {
+        socket: HeldFile,
+        taken: Result<(LaneAccept, LaneOffer), Errno>,
+    },
+    /// A call was taken over, or a lane given back.
+    Ended(Result<(), Errno>),
 }
 
 /// What a thread asks for that wants a lane.
@@ -365,11 +377,8 @@ impl SessionShared {
             Err(error) => return self.refuse(unique, error),
         };
         self.do_for_lane(file, process, header.pid, move |state| {
-            let opened = state.open_lane(wish);
-            state.defer(move |shared| match opened {
-                Ok(opened) => send(&shared.fuse, &reply::ioctl(unique, 0, opened.as_bytes())),
-                Err(error) => shared.refuse(unique, error),
-            });
+            let answer = LaneAnswer::Opened(state.open_lane(wish));
+            state.defer(Deferred::AnswerLane { unique, answer });
         });
     }
 
@@ -417,17 +426,8 @@ impl SessionShared {
             Err(error) => return self.refuse(unique, error),
         };
         self.do_for_lane(file, process, tid, move |state| {
-            let taken = state.take_offer(process);
-            state.defer(move |shared| {
-                let sent = taken.and_then(|(accepted, offer)| {
-                    send_offer(&socket, &offer)?;
-                    Ok(accepted)
-                });
-                match sent {
-                    Ok(it) => send(&shared.fuse, &reply::ioctl(unique, 0, it.as_bytes())),
-                    Err(error) => shared.refuse(unique, error),
-                }
-            });
+            let answer = LaneAnswer::Taken { socket, taken: state.take_offer(process) };
+            state.defer(Deferred::AnswerLane { unique, answer });
         });
     }
 
@@ -451,11 +451,25 @@ impl SessionShared {
                 state.close_lane(process, id);
                 Ok(())
             };
-            state.defer(move |shared| match done {
-                Ok(()) => send(&shared.fuse, &reply::ioctl(unique, 0, &[])),
-                Err(error) => shared.refuse(unique, error),
-            });
+            let answer = LaneAnswer::Ended(done);
+            state.defer(Deferred::AnswerLane { unique, answer });
         });
+    }
+
+    /// Answers a request about lanes. A thread that takes an offer gets what comes with it first.
+    pub(crate) fn answer_lane(&self, unique: u64, answer: LaneAnswer) {
+        let done = match answer {
+            LaneAnswer::Opened(opened) => opened.map(|it| it.as_bytes().to_vec()),
+            LaneAnswer::Taken { socket, taken } => taken.and_then(|(accepted, offer)| {
+                send_offer(&socket, &offer)?;
+                Ok(accepted.as_bytes().to_vec())
+            }),
+            LaneAnswer::Ended(ended) => ended.map(|()| Vec::new()),
+        };
+        match done {
+            Ok(bytes) => send(&self.fuse, &reply::ioctl(unique, 0, &bytes)),
+            Err(error) => self.refuse(unique, error),
+        }
     }
 
     fn do_for_lane(

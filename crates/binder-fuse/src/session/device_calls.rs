@@ -14,7 +14,7 @@ use zerocopy::FromBytes;
 
 use super::{File, SessionShared, index};
 use crate::client_file::ClientFile;
-use crate::device::{Batch, DeviceWork, Job};
+use crate::device::{Batch, Deferred, DeviceWork, Job};
 use crate::io_queue::IoRequest;
 use crate::tree::DeviceId;
 
@@ -130,7 +130,7 @@ impl SessionShared {
     /// Ends the call behind request `target` because of a signal, on the device numbered `from` or one of the
     /// next; the interruption itself is request `unique`. If there is no such call (yet), the kernel is asked to
     /// repeat the interruption, and forgets it if the request is gone.
-    pub(super) fn interrupt(&self, unique: u64, target: u64, from: DeviceId) {
+    pub(crate) fn interrupt(&self, unique: u64, target: u64, from: DeviceId) {
         let Some(device) = self.device_numbered(from) else {
             if !self.events().interrupt(target)
                 && !self.trace.interrupt(target)
@@ -144,7 +144,7 @@ impl SessionShared {
         };
         let work: DeviceWork = Box::new(move |state| {
             if !state.frontend.interrupt(target) {
-                state.defer(move |shared| shared.interrupt(unique, target, from + 1));
+                state.defer(Deferred::Interrupt { unique, target, from: from + 1 });
             }
         });
         self.submit_in_line(&device, Job::Work(work));

@@ -11,7 +11,7 @@ use super::{File, SessionShared};
 use crate::client::Clients;
 use crate::client_file::ClientFile;
 use crate::descriptors;
-use crate::device::{Device, DeviceState};
+use crate::device::{Device, DeviceState, DeviceWork, Job};
 use crate::past::Past;
 use crate::tree::DeviceId;
 use crate::wire::send;
@@ -101,6 +101,18 @@ impl SessionShared {
     /// The device numbered `id`.
     pub(crate) fn device_numbered(&self, id: DeviceId) -> Option<Arc<Device>> {
         self.devices.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(id).cloned()
+    }
+
+    /// Has idle pages of other devices go back while there are more than there may be.
+    pub(crate) fn keep_to_budget_but(&self, own: DeviceId) {
+        for device in self.devices() {
+            if device.id != own {
+                let reclaim: DeviceWork = Box::new(|state| {
+                    state.reclaim_excess();
+                });
+                self.submit(&device, Job::Work(reclaim));
+            }
+        }
     }
 
     /// The number of the last transaction.
