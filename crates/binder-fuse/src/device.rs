@@ -15,7 +15,6 @@ use crate::client_file::ClientFile;
 use crate::combining_lock::CombiningLock;
 use crate::logs::DataWanted;
 use crate::ring::{LaneAnswer, Lanes, RingFile};
-use crate::seccomp_add_fd::ExpectedCalls;
 use crate::trace::{DeviceTracer, TraceHub};
 use crate::trapped_call::Waiting;
 use crate::tree::DeviceId;
@@ -48,6 +47,10 @@ pub(crate) enum Deferred {
     KeepToBudget,
 }
 
+/// Forgets the threads of a process that are expected at the supervisor, and returns the requests that they were to have
+/// answered there.
+pub(crate) type ForgetExpected = Box<dyn Fn(ProcessKey) -> Vec<u64> + Send>;
+
 /// Pages that one slice gives back: about a millisecond's worth, for others wait meanwhile.
 const SLICE_PAGES: usize = 1024;
 const PAGE_BYTES: usize = 4096;
@@ -67,10 +70,9 @@ pub(crate) struct Device {
 pub(crate) struct DeviceState {
     pub(crate) frontend: Frontend<Arc<ClientFile>>,
     pub(crate) clients: Clients,
-    id: DeviceId,
     /// Of the memory of receive buffers.
     budget: MemoryBudget,
-    expected: Arc<ExpectedCalls>,
+    forget_expected: ForgetExpected,
     deferred: Vec<Deferred>,
     /// By which things are dated; `None` where no statistics are shown.
     clock: Option<SteadyClock>,
@@ -162,11 +164,10 @@ impl Device {
 
 impl DeviceState {
     pub(crate) fn new(
-        id: DeviceId,
         context: Context,
         clients: Clients,
         budget: MemoryBudget,
-        expected: Arc<ExpectedCalls>,
+        forget_expected: ForgetExpected,
         inheritance: Inheritance,
         clock: Option<SteadyClock>,
     ) -> Self {
@@ -174,9 +175,8 @@ impl DeviceState {
         Self {
             frontend,
             clients,
-            id,
             budget,
-            expected,
+            forget_expected,
             deferred: Vec::new(),
             clock,
             held_since_ns: None,
@@ -268,7 +268,8 @@ impl DeviceState {
     fn hand_on_trace(&mut self) {
         let Self { tracer, frontend, clients, .. } = self;
         if let Some(tracer) = tracer {
-            tracer.hand_on(clients, |events| frontend.context_mut().take_trace(events));
+            let buffer_of = |process| Some(&**clients.get(process)?.buffer.memory());
+            tracer.hand_on(&buffer_of, |events| frontend.context_mut().take_trace(events));
         }
     }
 
@@ -276,7 +277,7 @@ impl DeviceState {
     /// ([decision 23](../../docs/decisions/0023-a-bug-ends-one-open-file.md)).
     pub(crate) fn end_after_bug(&mut self, process: ProcessKey) {
         let end = AssertUnwindSafe(|| {
-            let awaited = self.expected.forget_process(self.id, process);
+            let awaited = (self.forget_expected)(process);
             self.frontend.end_file_after_bug(process, &awaited, &mut self.clients);
             self.remove_client(process);
         });
@@ -287,7 +288,7 @@ impl DeviceState {
 
     /// Ends an open file, which may have ended before.
     pub(crate) fn end_file(&mut self, process: ProcessKey) {
-        let awaited = self.expected.forget_process(self.id, process);
+        let awaited = (self.forget_expected)(process);
         self.frontend.end_file(process, &awaited, &mut self.clients);
         self.remove_client(process);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use binder_core::{Commands, Errno, FdWork, ProcessKey, Standing};
+use binder_core::{CapturedFile, Commands, Errno, FdWork, ProcessKey, Standing};
 use binder_frontend::{Action, Answer, Cancelled, Event, RequestContext, Spares};
 use binder_os::realtime::Boost;
 use binder_os::{injection, proc_files};
@@ -12,8 +12,9 @@ use fuse_wire::{notify, reply};
 
 use crate::client_file::{ClientFile, is_killed};
 use crate::device::{Batch, Deferred, Device, DeviceAction, DeviceState, DeviceWork, Job};
-use crate::fd_work::{FdTask, FdTaskKind, WaitsIn};
-use crate::freezer::FreezerEvent;
+use crate::expected_calls::ExpectedCall;
+use crate::fd_task::{FdTask, FdTaskKind, WaitsIn};
+use crate::freeze_queue::FreezerEvent;
 use crate::io_queue::IoRequest;
 use crate::memory_op::{MemoryAccessor, begin_call};
 use crate::quota::Account;
@@ -379,7 +380,17 @@ impl SessionShared {
     /// Takes a thread back that is expected at the supervisor, and has ended or makes another call instead.
     pub(crate) fn retract_expected_call(&self, tid: u32) {
         if let Some(expected) = self.expected.forget(tid) {
-            expected.retract(self);
+            self.retract(expected);
         }
+    }
+
+    /// The next read of its process takes up the descriptor work: a signal has come between, and the ioctl was interrupted.
+    fn retract(&self, expected: ExpectedCall) {
+        let ExpectedCall { file, request, work: key, files, .. } = expected;
+        let work: DeviceWork = Box::new(move |state| {
+            let files = files.into_iter().map(CapturedFile::new).collect();
+            state.frontend.retract_fd_work(request.unique, key, files);
+        });
+        self.submit(&file.device, Job::Work(work));
     }
 }

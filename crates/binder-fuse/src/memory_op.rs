@@ -21,7 +21,7 @@ use binder_uapi::{BINDER_WRITE_READ, BinderTransactionDataSg};
 use crate::client_file::ClientFile;
 use crate::detached_calls::AfterAccess;
 use crate::device::{Batch, DeviceWork, Job};
-use crate::housekeeper::ROUND;
+use crate::housekeeping::ROUND;
 use crate::io_queue::IoRequest;
 use crate::memory_handle::MemoryHandle;
 use crate::read_ahead::ReadAhead;

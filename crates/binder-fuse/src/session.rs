@@ -38,9 +38,12 @@ use crate::device::{Batch, Device, Job};
 use crate::error::{MountError, ServeError};
 use crate::events::{Events, FollowerId};
 use crate::exit_watcher::ExitWatcher;
+use crate::expected_calls::ExpectedCalls;
 use crate::fd_work::WARNING_INTERVAL;
-use crate::freezer::{FreezeQueue, FreezerEvent, FreezerThread};
-use crate::housekeeper::{Housekeeper, Housekeeping};
+use crate::freeze_queue::{FreezeQueue, FreezerEvent};
+use crate::freezer::FreezerThread;
+use crate::housekeeper::Housekeeper;
+use crate::housekeeping::Housekeeping;
 use crate::io_queue::{IoQueue, IoRequest};
 use crate::logs::LogFile;
 use crate::mapping::Route;
@@ -52,10 +55,10 @@ use crate::pressure::PressureThread;
 use crate::priorities::Priorities;
 use crate::process_handles::ProcessHandles;
 use crate::quota::Account;
-use crate::readers::{self, Readers};
+use crate::reader_places::{Readers, SessionEnd};
+use crate::readers;
 use crate::report::FiguresReader;
 use crate::ring::Rings;
-use crate::seccomp_add_fd::ExpectedCalls;
 use crate::served::Served;
 use crate::slow::SlowClients;
 use crate::supervision::SupervisorLink;
@@ -138,7 +141,7 @@ pub(crate) struct SessionShared {
     next_follower: AtomicU64,
     pub(crate) housekeeping: Housekeeping,
     pub(crate) readers: Readers,
-    pub(crate) end: readers::SessionEnd,
+    pub(crate) end: SessionEnd,
     pub(crate) io_queue: IoQueue,
     pub(crate) slow: SlowClients,
     pub(crate) detached_calls: DetachedCalls,
@@ -276,7 +279,7 @@ impl MountedBinderfs {
             next_follower: AtomicU64::new(0),
             housekeeping: Housekeeping::default(),
             readers: Readers::new(options.readers, options.rings),
-            end: readers::SessionEnd::default(),
+            end: SessionEnd::default(),
             io_queue: IoQueue::default(),
             slow: SlowClients::default(),
             detached_calls: DetachedCalls::default(),

@@ -19,13 +19,14 @@ use binder_os::{FileId, ThreadStatus, injection, proc_files};
 
 use crate::contexts::Contexts;
 use crate::device::{Deferred, DeviceWork, Job};
-use crate::fd_work::Worker;
+use crate::fd_task::Worker;
 use crate::files::HeldFile;
 use crate::mounts::Mounts;
 use crate::notify_listener::NotifyListener;
 use crate::options::Options;
 use crate::seccomp_add_fd;
 use crate::session::MountedBinderfs;
+use crate::supervision::AnswersTraps;
 use crate::trapped_call::{MountAnswer, Waiting};
 
 /// How many calls about mounting are answered at a time.
@@ -38,11 +39,11 @@ pub struct Supervisor {
 }
 
 /// Answers trapped calls.
-pub(crate) struct TrapHandler {
+struct TrapHandler {
     mounts: Arc<Mounts>,
     contexts: Arc<Contexts>,
     workers: Arc<AtomicUsize>,
-    pub(crate) listener: NotifyListener,
+    listener: NotifyListener,
 }
 
 impl Supervisor {
@@ -73,7 +74,8 @@ impl Supervisor {
         let listener = NotifyListener::new(listener)?;
         let trap_handler =
             Arc::new(TrapHandler { mounts, contexts, workers: Arc::default(), listener });
-        trap_handler.mounts.set_trap_handler(&trap_handler);
+        let known: Arc<dyn AnswersTraps> = trap_handler.clone();
+        trap_handler.mounts.set_trap_handler(Arc::downgrade(&known));
         while let Some(waiting) = trap_handler.listener.next()? {
             trap_handler.answer(waiting);
         }
@@ -81,10 +83,14 @@ impl Supervisor {
     }
 }
 
-impl TrapHandler {
+impl AnswersTraps for TrapHandler {
+    fn listener(&self) -> &NotifyListener {
+        &self.listener
+    }
+
     /// Answers a call, or sees to it that it is answered. No client holds this up: the pool gives files to
     /// a thread that no reader has waited for.
-    pub(crate) fn answer(&self, waiting: Waiting) {
+    fn answer(&self, waiting: Waiting) {
         let TrappedCall::Diversion { argument } = waiting.trapped.call else {
             return self.decide(waiting);
         };
@@ -97,7 +103,9 @@ impl TrapHandler {
             None => waiting.answer(TrapAnswer::Refuse(Errno::EINTR.number())),
         }
     }
+}
 
+impl TrapHandler {
     fn decide(&self, waiting: Waiting) {
         let Trapped { tid, call, .. } = waiting.trapped;
         let of_caller = |fd| proc_files::id_of_descriptor(tid, fd).ok();

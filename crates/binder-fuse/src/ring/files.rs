@@ -12,14 +12,14 @@ use super::file::{BegunCall, MovedFdWork};
 use super::new_call;
 use crate::client_file::ClientFile;
 use crate::device::{Batch, DeviceWork, Job};
-use crate::fd_work;
+use crate::fd_task;
 use crate::files::HeldFile;
 use crate::io_queue::IoRequest;
 use crate::session::SessionShared;
 
 /// The answer to a thread whose call waits for descriptor work.
 pub(super) fn way_of(work: &FdWork) -> i32 {
-    let can_be_sent = fd_work::has_files_only(work) && work.install.len() <= MOST_FILES;
+    let can_be_sent = fd_task::has_files_only(work) && work.install.len() <= MOST_FILES;
     if can_be_sent { RingAnswer::FILES } else { RingAnswer::DECLINED }
 }
 
@@ -87,7 +87,7 @@ impl SessionShared {
             state.frontend.finish_moved_fd_work(from.unique, to, key, numbers, memory);
         });
         let left = self.bring(&file, &ring, id, Job::WorkFor(request.caller(), finish), batch);
-        self.io_queue.push(IoRequest::Close(fd_work::held_files(install).collect()));
+        self.io_queue.push(IoRequest::Close(fd_task::held_files(install).collect()));
         left
     }
 }

@@ -46,10 +46,11 @@ impl SessionShared {
             .numbered_by(self.ids.clone())
             .paying_from(self.budget.clone());
         let clients = Clients::new(self.fuse.clone(), self.pool.clone());
-        let (budget, expected) = (self.budget.clone(), self.expected.clone());
-        let inheritance = self.priorities.inheritance();
+        let expected = self.expected.clone();
+        let forget_expected = Box::new(move |process| expected.forget_process(id, process));
+        let (budget, inheritance) = (self.budget.clone(), self.priorities.inheritance());
         let state =
-            DeviceState::new(id, context, clients, budget, expected, inheritance, self.clock);
+            DeviceState::new(context, clients, budget, forget_expected, inheritance, self.clock);
         let device = Arc::new(Device::new(id, name, state));
         let made = device.clone();
         let mut devices = self.devices.write().unwrap_or_else(|poisoned| poisoned.into_inner());

@@ -73,18 +73,3 @@ fn a_reader_that_waits_for_a_request_is_not_busy() {
     assert_eq!(steps, [1, 0, 7]);
     assert_eq!(readers.steps(), 12);
 }
-
-#[test]
-fn a_reader_is_behind_after_looks_that_all_find_another_request() {
-    let mut backlog = Backlog::default();
-    let mut count = |times: u32, has_another: bool| {
-        (0..times * LOOK_EVERY).for_each(|_| backlog.count(|| has_another));
-        (backlog.is_behind(), backlog.is_ahead())
-    };
-    assert_eq!(count(BEHIND_AFTER - 1, true), (false, false));
-    assert_eq!(count(1, false), (false, false));
-    assert_eq!(count(BEHIND_AFTER - 1, true), (false, false));
-    assert_eq!(count(1, true), (true, false));
-    assert_eq!(count(1, true), (false, false), "one was wanted just now");
-    assert_eq!(count(AHEAD_AFTER, false), (false, true));
-}
