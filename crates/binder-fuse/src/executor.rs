@@ -18,7 +18,7 @@ use crate::freeze_queue::FreezerEvent;
 use crate::io_queue::IoRequest;
 use crate::memory_op::{MemoryAccessor, begin_call};
 use crate::quota::Account;
-use crate::ring::{MovedFdWork, RingCallId};
+use crate::ring::file::{MovedFdWork, RingCallId};
 use crate::seccomp_add_fd;
 use crate::session::SessionShared;
 use crate::wire::{answer_poll, send};

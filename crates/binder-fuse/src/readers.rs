@@ -308,6 +308,46 @@ impl RequestReader<'_> {
         }
         None
     }
+
+    /// Runs the requests of busy clients until the session ends, or another thread takes its place.
+    fn watch_rings(&mut self) {
+        let shared = self.shared;
+        let watcher = &shared.ring_watcher;
+        let mut found = Vec::new();
+        while !watcher.is_over() {
+            let mut list = watcher.list();
+            list.take_news(watcher, &shared.rings, &mut found);
+            let is_idle = !list.look(&shared.rings, &mut found) && found.is_empty();
+            if is_idle && !list.look_longer() {
+                // While it waits no thread takes its place.
+                if !self.begin_wait() {
+                    return;
+                }
+                let slept = list.sleep(watcher, &shared.rings, &mut found);
+                self.end_wait();
+                if let Err(error) = slept {
+                    // Kernels before 5.16 cannot wait for several words, nor tell a caller's uid, so there are no rings.
+                    if error.kind() == io::ErrorKind::Unsupported {
+                        tracing::debug!(%error, "rings cannot be watched");
+                    } else {
+                        tracing::warn!(%error, "rings cannot be watched");
+                    }
+                    list.leave_all();
+                    return;
+                }
+                if shared.has_realtime_reader {
+                    list.note_wake_up();
+                }
+            }
+            drop(list);
+            // All are run before the memory of a client is touched: a thread that gets stuck there keeps none to itself.
+            let left = shared.run_all(found.drain(..), self.batch());
+            if !self.do_what_is_left(left) {
+                return;
+            }
+        }
+        watcher.list().leave_all();
+    }
 }
 
 #[cfg(test)]

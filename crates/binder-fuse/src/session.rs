@@ -58,7 +58,8 @@ use crate::quota::Account;
 use crate::reader_places::{Readers, SessionEnd};
 use crate::readers;
 use crate::report::FiguresReader;
-use crate::ring::Rings;
+use crate::ring::rings::Rings;
+use crate::ring::watcher::RingWatcher;
 use crate::served::Served;
 use crate::slow::SlowClients;
 use crate::supervision::SupervisorLink;
@@ -134,6 +135,7 @@ pub(crate) struct SessionShared {
     /// Whether clients may have rings.
     pub(crate) has_rings: bool,
     pub(crate) rings: Rings,
+    pub(crate) ring_watcher: RingWatcher,
     /// Of the memory of receive buffers, for all mounts of the daemon.
     pub(crate) budget: MemoryBudget,
     texts: logs::TextBudget,
@@ -273,6 +275,7 @@ impl MountedBinderfs {
             priorities: Priorities::new(options.inheritance),
             has_rings: options.rings,
             rings: Rings::default(),
+            ring_watcher: RingWatcher::default(),
             budget: memory::budget(options.limits.all_bytes),
             texts: logs::TextBudget::default(),
             log_queue: log_queue::LogQueue::default(),
@@ -336,7 +339,7 @@ impl MountedBinderfs {
         readers::start(shared).map_err(ServeError::Thread)?;
         let result = shared.end.wait();
         shared.trace.stop_writer();
-        shared.rings.watcher.stop();
+        shared.ring_watcher.stop();
         shared.pool.close();
         listener.stop();
         exit_watcher.stop();
