@@ -20,7 +20,7 @@ use crate::memory_op::{MemoryAccessor, begin_call};
 use crate::quota::Account;
 use crate::ring::file::{MovedFdWork, RingCallId};
 use crate::seccomp_add_fd;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::wire::{answer_poll, send};
 
 /// The kernel's own answer to a system call that a signal interrupts: the call is repeated after the

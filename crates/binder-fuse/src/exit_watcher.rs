@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::device::{DeviceState, Job};
 use crate::housekeeping::{SPENT_AFTER, give_up_own};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::watched::{ThreadName, Watched};
 
 /// The thread that waits for the ends of others.

@@ -24,7 +24,7 @@ use crate::device::{DeviceWork, Job};
 use crate::fd_task::{FdTask, FdTaskKind, Held, WaitsIn, Worker, held_files};
 use crate::files::HeldFile;
 use crate::memory_op;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::wire::send;
 
 /// How often a client that cannot be reached is worth a warning.

@@ -17,7 +17,7 @@ use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
 
 use crate::device::{Batch, Device, DeviceState};
 use crate::freeze_queue::FreezerEvent;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 
 /// A freeze that waits.
 struct Waiting {

@@ -15,7 +15,7 @@ use binder_os::{heap, proc_files, processes};
 use crate::device::{DeviceState, DeviceWork, Job};
 use crate::housekeeping::{Housekeeping, ROUND, give_up_own};
 use crate::readers;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::thread_look::{ThreadLook, find_ended_threads};
 
 /// Rounds from one look at threads that cannot be watched to the next.

@@ -26,7 +26,7 @@ use crate::io_queue::IoRequest;
 use crate::memory_handle::MemoryHandle;
 use crate::read_ahead::ReadAhead;
 use crate::readers::{Replaced, RequestReader};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 
 /// A reservation in a receive buffer.
 pub(crate) struct ReservedBuffer {

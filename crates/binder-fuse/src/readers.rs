@@ -25,7 +25,7 @@ use crate::error::ServeError;
 use crate::housekeeping::{SPENT_AFTER, give_up_own};
 use crate::io_queue::IoRequest;
 use crate::reader_places::ReaderPlace;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 
 /// Bytes of one request's buffer: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;

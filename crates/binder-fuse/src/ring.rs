@@ -33,7 +33,7 @@ use crate::descriptors::mappings;
 use crate::device::{Batch, Deferred, DeviceState, DeviceWork, Job};
 use crate::io_queue::IoRequest;
 use crate::memory_op::{MemoryAccessor, begin_call};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::strings::errno;
 use crate::wire::send;
 

@@ -27,7 +27,7 @@ use crate::files::HeldFile;
 use crate::io_queue::IoRequest;
 use crate::memory_handle::MemoryHandle;
 use crate::readers::{Replaced, RequestReader};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::strings::errno;
 use crate::trapped_call::Waiting;
 use crate::wire::send;

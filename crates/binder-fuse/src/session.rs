@@ -3,7 +3,7 @@
 
 mod device_calls;
 mod devices;
-mod log_queue;
+mod log_writer;
 mod logs;
 mod open;
 mod read;
@@ -12,74 +12,53 @@ mod trace;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 
-use binder_core::{DebugIds, Errno, Limits, MemoryBudget, ProcessKey};
+use binder_core::{DebugIds, Errno, Limits};
 use binder_frontend::Event;
 use binder_os::{
-    BINDERFS_TYPE, DetachedMount, FuseDevice, MappedMemory, MountOptions, SteadyClock, ThreadWatch,
-    proc_files,
+    BINDERFS_TYPE, DetachedMount, FuseDevice, MountOptions, SteadyClock, ThreadWatch, proc_files,
 };
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
     InitOffer, InitTerms, Message, OpenedFile, Operation, Request, SetAttr, StatFs, reply,
 };
-use slab::Slab;
 
 use device_calls::IoctlCall;
 
-use crate::blocking_pool::BlockingPool;
 use crate::brokers::Brokers;
-use crate::client_file::ClientFile;
 use crate::descriptors;
 use crate::detached_calls::DetachedCalls;
-use crate::device::{Batch, Device, Job};
+use crate::device::{Batch, Job};
 use crate::error::{MountError, ServeError};
-use crate::events::{Events, FollowerId};
+use crate::events::Events;
 use crate::exit_watcher::ExitWatcher;
-use crate::expected_calls::ExpectedCalls;
 use crate::fd_work::WARNING_INTERVAL;
-use crate::freeze_queue::{FreezeQueue, FreezerEvent};
+use crate::freeze_queue::FreezeQueue;
 use crate::freezer::FreezerThread;
 use crate::housekeeper::Housekeeper;
 use crate::housekeeping::Housekeeping;
 use crate::io_queue::{IoQueue, IoRequest};
-use crate::logs::LogFile;
-use crate::mapping::Route;
+use crate::log_queue::LogQueue;
 use crate::memory;
-use crate::options::{BufferRoute, Options};
-use crate::past::Past;
+use crate::options::Options;
 use crate::pids::Pids;
 use crate::pressure::PressureThread;
 use crate::priorities::Priorities;
-use crate::process_handles::ProcessHandles;
-use crate::quota::Account;
 use crate::reader_places::{Readers, SessionEnd};
 use crate::readers;
 use crate::report::FiguresReader;
 use crate::ring::rings::Rings;
 use crate::ring::watcher::RingWatcher;
 use crate::served::Served;
+use crate::shared::{File, SessionShared};
 use crate::slow::SlowClients;
 use crate::supervision::SupervisorLink;
+use crate::texts::TextBudget;
 use crate::trace::TraceHub;
 use crate::tree::Tree;
 use crate::warnings::{LIMIT_INTERVAL, Warnings};
 use crate::wire::send;
-
-/// A table of so many files keeps its capacity.
-const FEW_FILES: usize = 64;
-
-/// An open file of the mount.
-enum File {
-    Device { file: Arc<ClientFile>, process: ProcessKey, memory: Option<Arc<MappedMemory>> },
-    Control,
-    Feature(&'static [u8]),
-    Log { log: LogFile, text: Option<Arc<logs::KeptText>> },
-    Events(FollowerId),
-    Trace(FollowerId),
-}
 
 /// A mounted binderfs. It answers while [`serve`](MountedBinderfs::serve) runs.
 pub struct MountedBinderfs {
@@ -99,65 +78,6 @@ impl LimitsControl {
             session.set_limits(limits);
         }
     }
-}
-
-/// What all threads of a session share.
-///
-/// Locks are taken one at a time, never one within another, with three exceptions: a job of a device may look at
-/// the threads of a file, a device is added while `tree` is held, and the `trace` has an order of its own. No job takes `tree` or `files`.
-pub(crate) struct SessionShared {
-    /// For work that the pool does: it keeps no session.
-    pub(crate) this: Weak<Self>,
-    pub(crate) fuse: Arc<FuseDevice>,
-    delivery: BufferRoute,
-    /// Whether the reader has a real-time priority, unless it runs for too long.
-    pub(crate) has_realtime_reader: bool,
-    security_label: String,
-    /// Chosen when the first device is opened.
-    route: OnceLock<Route>,
-    /// The device number by which /proc shows files of this mount.
-    served: Served,
-    tree: Mutex<Tree>,
-    files: Arc<RwLock<Slab<File>>>,
-    pids: Arc<Pids>,
-    devices: RwLock<Vec<Arc<Device>>>,
-    past: Mutex<Past>,
-    limits: Mutex<Limits>,
-    ids: DebugIds,
-    /// When the clock of all devices was 0; `None` where no statistics are shown.
-    clock: Option<SteadyClock>,
-    events: Mutex<Events>,
-    trace: Arc<TraceHub>,
-    /// Whether the data of calls may be traced, too.
-    traces_data: bool,
-    /// Of threads that serve calls.
-    pub(crate) priorities: Priorities,
-    /// Whether clients may have rings.
-    pub(crate) has_rings: bool,
-    pub(crate) rings: Rings,
-    pub(crate) ring_watcher: RingWatcher,
-    /// Of the memory of receive buffers, for all mounts of the daemon.
-    pub(crate) budget: MemoryBudget,
-    texts: logs::TextBudget,
-    log_queue: log_queue::LogQueue,
-    next_follower: AtomicU64,
-    pub(crate) housekeeping: Housekeeping,
-    pub(crate) readers: Readers,
-    pub(crate) end: SessionEnd,
-    pub(crate) io_queue: IoQueue,
-    pub(crate) slow: SlowClients,
-    pub(crate) detached_calls: DetachedCalls,
-    pub(crate) pool: Arc<BlockingPool>,
-    pub(crate) expected: Arc<ExpectedCalls>,
-    pub(crate) freezer: FreezeQueue,
-    /// Until its thread is started.
-    freezer_told: Mutex<Option<Receiver<FreezerEvent>>>,
-    pub(crate) brokers: Brokers,
-    pub(crate) warnings: Warnings,
-    /// Warnings about clients that meet limits.
-    pub(crate) limit_warnings: Warnings,
-    pub(crate) supervision: SupervisorLink,
-    pub(crate) threads: Arc<ThreadWatch>,
 }
 
 impl MountedBinderfs {
@@ -277,8 +197,8 @@ impl MountedBinderfs {
             rings: Rings::default(),
             ring_watcher: RingWatcher::default(),
             budget: memory::budget(options.limits.all_bytes),
-            texts: logs::TextBudget::default(),
-            log_queue: log_queue::LogQueue::default(),
+            texts: TextBudget::default(),
+            log_queue: LogQueue::default(),
             next_follower: AtomicU64::new(0),
             housekeeping: Housekeeping::default(),
             readers: Readers::new(options.readers, options.rings),
@@ -352,20 +272,6 @@ impl MountedBinderfs {
 }
 
 impl SessionShared {
-    /// Has a thread of the pool do `work` for a client.
-    pub(crate) fn run_in_pool(
-        &self,
-        client: Account,
-        work: impl FnOnce(&Arc<Self>) + Send + 'static,
-    ) {
-        let session = self.this.clone();
-        self.pool.run(client, move || {
-            if let Some(shared) = session.upgrade() {
-                work(&shared);
-            }
-        });
-    }
-
     /// Answers one request. Returns the first of the I/O that it leads to.
     pub(crate) fn answer_request(&self, bytes: &[u8], batch: &mut Batch) -> Option<IoRequest> {
         match Request::parse(bytes) {
@@ -484,11 +390,6 @@ impl SessionShared {
         None
     }
 
-    /// The number by which the kernel knows files of this mount.
-    pub(crate) fn device(&self) -> proc_files::DeviceNumber {
-        self.served.device()
-    }
-
     /// Changes what a remount may change.
     pub(crate) fn remount(&self, devices_max: u32, is_read_only: bool) {
         let mut tree = self.tree();
@@ -516,10 +417,6 @@ impl SessionShared {
         }
     }
 
-    pub(crate) fn events(&self) -> MutexGuard<'_, Events> {
-        self.events.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
     fn attr(&self, unique: u64, node: u64) {
         let attr = self.tree().attr(node);
         // What was looked up says how long; what is asked for is wanted now.
@@ -541,33 +438,6 @@ impl SessionShared {
         self.attr(unique, node);
     }
 
-    fn remove_file(&self, fh: u64) -> Option<File> {
-        self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner()).try_remove(index(fh))
-    }
-
-    fn files(&self) -> std::sync::RwLockReadGuard<'_, Slab<File>> {
-        self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    pub(crate) fn tree(&self) -> MutexGuard<'_, Tree> {
-        self.tree.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// Shrinks tables that have held many files.
-    pub(crate) fn shrink(&self) {
-        let mut files = self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if files.capacity() > FEW_FILES && files.len() < files.capacity() / 4 {
-            files.shrink_to_fit();
-        }
-        drop(files);
-        self.tree().shrink();
-        ProcessHandles::shrink();
-    }
-
-    pub(crate) fn refuse(&self, unique: u64, error: Errno) {
-        send(&self.fuse, &reply::error(unique, error.number()));
-    }
-
     fn respond<'m, T>(
         &self,
         unique: u64,
@@ -579,13 +449,4 @@ impl SessionShared {
             Err(refused) => self.refuse(unique, refused),
         }
     }
-}
-
-fn insert_file(files: &RwLock<Slab<File>>, file: File) -> u64 {
-    files.write().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(file) as u64 + 1
-}
-
-/// Where a file lies. Handle 0 is that of directories, and names none.
-fn index(fh: u64) -> usize {
-    usize::try_from(fh).map_or(usize::MAX, |fh| fh.wrapping_sub(1))
 }

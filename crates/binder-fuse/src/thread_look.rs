@@ -7,7 +7,7 @@ use binder_core::ProcessKey;
 
 use crate::client_file::ClientFile;
 use crate::device::{Device, DeviceState, DeviceWork, Job};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::tree::DeviceId;
 
 /// Processes and threads that are looked at in one go: a tenth of a millisecond's worth.

@@ -15,7 +15,7 @@ use crate::device::{Batch, DeviceWork, Job};
 use crate::fd_task;
 use crate::files::HeldFile;
 use crate::io_queue::IoRequest;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 
 /// The answer to a thread whose call waits for descriptor work.
 pub(super) fn way_of(work: &FdWork) -> i32 {

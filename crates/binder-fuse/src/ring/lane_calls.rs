@@ -18,7 +18,7 @@ use super::lanes::{Lane, LaneAnswer, LaneCaller, LaneEnd, LaneOffer};
 use crate::client_file::ClientFile;
 use crate::device::{Deferred, DeviceState, DeviceWork, Job};
 use crate::files::HeldFile;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::strings::errno;
 use crate::wire::send;
 

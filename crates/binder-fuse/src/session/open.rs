@@ -9,7 +9,6 @@ use binder_os::{FileId, proc_files};
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
 use fuse_wire::{Header, OpenedFile, reply};
 
-use super::{File, SessionShared, insert_file};
 use crate::client::{Client, Opened};
 use crate::client_file::{self, ClientFile};
 use crate::descriptors::mappings;
@@ -19,6 +18,7 @@ use crate::open_mode::O_NONBLOCK;
 use crate::options::BufferRoute;
 use crate::process_handles::ProcessHandles;
 use crate::quota::Account;
+use crate::shared::{File, SessionShared, insert_file};
 use crate::strings::errno;
 use crate::tree::{DeviceId, InodeKind, Sharing};
 use crate::watched::Watched;

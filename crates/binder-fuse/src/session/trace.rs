@@ -7,11 +7,11 @@ use binder_core::Errno;
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM};
 use fuse_wire::{Header, Read};
 
-use super::{File, SessionShared};
 use crate::device::Device;
 use crate::events::FollowerId;
 use crate::logs::DataWanted;
 use crate::quota::Account;
+use crate::shared::{File, SessionShared};
 use crate::stream_reads::StreamRead;
 use crate::trace::Sight;
 
