@@ -46,7 +46,7 @@ pub(crate) struct Readers {
     pub(crate) places: Vec<ReaderPlace>,
     /// The last place is that of the thread that watches rings.
     watches_rings: bool,
-    pub(crate) parked: Parked,
+    pub(crate) parked: ParkedReaders,
 }
 
 /// Where a reader stands, as the housekeeper sees it.
@@ -63,7 +63,7 @@ pub(crate) struct ReaderPlace {
 
 /// The further readers that do not read now.
 #[derive(Default)]
-pub(crate) struct Parked {
+pub(crate) struct ParkedReaders {
     /// How many of them are to read again, and whether all are to end.
     state: Mutex<ParkedState>,
     /// How many there are, for a look without the lock.
@@ -93,7 +93,7 @@ impl Readers {
             wanted.map_or((processors / 2).min(MAX_READERS), usize::from).clamp(1, MOST_READERS);
         let places = count + usize::from(watches_rings);
         let places = (0..places).map(|_| ReaderPlace::default()).collect();
-        Self { places, watches_rings, parked: Parked::default() }
+        Self { places, watches_rings, parked: ParkedReaders::default() }
     }
 
     /// How far all readers are, together.
@@ -123,7 +123,7 @@ impl Readers {
     }
 }
 
-impl Parked {
+impl ParkedReaders {
     /// Waits until another reader is wanted. Says whether to go on.
     pub(crate) fn park(&self) -> bool {
         let mut state = self.state();

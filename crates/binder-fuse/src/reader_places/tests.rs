@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use super::*;
 
 /// Waits until so many readers are parked.
-fn await_parked(parked: &Parked, count: usize) {
+fn await_parked(parked: &ParkedReaders, count: usize) {
     loop {
         // A reader that has counted itself gives the state up when it waits.
         let state = parked.state();
@@ -20,7 +20,7 @@ fn await_parked(parked: &Parked, count: usize) {
 
 #[test]
 fn to_want_another_reader_is_forgotten_if_none_is_parked() {
-    let parked = Parked::default();
+    let parked = ParkedReaders::default();
     parked.want_another();
     assert_eq!(parked.state().wanted, 0, "the next that parks waits");
 }
@@ -64,7 +64,7 @@ fn a_reader_that_waits_for_a_request_is_not_busy() {
     let readers = Readers {
         watches_rings: false,
         places: (0..3).map(|_| ReaderPlace::default()).collect(),
-        parked: Parked::default(),
+        parked: ParkedReaders::default(),
     };
     readers.places[1].steps.store(4, Ordering::Release);
     readers.places[2].steps.store(7, Ordering::Release);

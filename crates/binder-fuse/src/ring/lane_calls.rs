@@ -14,7 +14,7 @@ use fuse_wire::{Header, reply};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::file::RingFile;
-use super::lanes::{Lane, LaneAnswer, LaneCaller, LaneEnd, LaneOffer};
+use super::lanes::{Lane, LaneAnswer, LaneOffer, LaneThread, PlaceInRing};
 use crate::client_file::ClientFile;
 use crate::device::{Deferred, DeviceState, DeviceWork, Job};
 use crate::files::HeldFile;
@@ -68,9 +68,9 @@ impl DeviceState {
         let (place, server_place) = place.zip(server_place).ok_or(Errno::EMFILE)?;
         let id = self.lanes.next_id();
         self.lanes.last = Some(id);
-        let end = LaneEnd { ring, place };
-        let caller = LaneCaller { process, tid, slot, uid, payer, end };
-        let server = LaneEnd { ring: server, place: server_place };
+        let end = PlaceInRing { ring, place };
+        let caller = LaneThread { process, tid, slot, uid, payer, end };
+        let server = PlaceInRing { ring: server, place: server_place };
         server.ring.set_gate(true);
         caller.end.set(Some(id));
         server.set(Some(id));

@@ -37,10 +37,10 @@ pub(crate) struct Lanes {
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) id: LaneId,
-    pub(super) caller: LaneCaller,
+    pub(super) caller: LaneThread,
     pub(super) handle: u32,
     pub(super) target: LaneTarget,
-    pub(super) server: LaneEnd,
+    pub(super) server: PlaceInRing,
     /// Until the server has taken it.
     pub(super) offer: Option<LaneOffer>,
     pub(super) is_revoked: bool,
@@ -49,19 +49,19 @@ pub(super) struct Lane {
 
 /// The thread that calls by a lane.
 #[derive(Debug)]
-pub(super) struct LaneCaller {
+pub(super) struct LaneThread {
     pub(super) process: ProcessKey,
     pub(super) tid: u32,
     pub(super) slot: SlotIndex,
     /// Who it was then, and who pays.
     pub(super) uid: u32,
     pub(super) payer: u32,
-    pub(super) end: LaneEnd,
+    pub(super) end: PlaceInRing,
 }
 
 /// A ring, and the place of a lane in its list.
 #[derive(Debug)]
-pub(super) struct LaneEnd {
+pub(super) struct PlaceInRing {
     pub(super) ring: Arc<RingFile>,
     pub(super) place: usize,
 }
@@ -86,7 +86,7 @@ pub(crate) enum LaneAnswer {
     Ended(Result<(), Errno>),
 }
 
-impl LaneEnd {
+impl PlaceInRing {
     pub(super) fn set(&self, id: Option<LaneId>) {
         self.ring.set_lane(self.place, id.map_or(0, LaneId::number));
     }
