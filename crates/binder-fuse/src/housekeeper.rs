@@ -7,13 +7,12 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
 use binder_os::{heap, proc_files, processes};
 
 use crate::device::{DeviceState, DeviceWork, Job};
-use crate::housekeeping::{Housekeeping, ROUND, give_up_own};
+use crate::housekeeping::{ROUND, give_up_own};
 use crate::readers;
 use crate::shared::SessionShared;
 use crate::thread_look::{ThreadLook, find_ended_threads};
@@ -52,10 +51,7 @@ impl Housekeeper {
 
     /// Ends it and waits for its end.
     pub(crate) fn stop(self) {
-        if let Ok(mut must_stop) = self.shared.housekeeping.must_stop.lock() {
-            *must_stop = true;
-        }
-        self.shared.housekeeping.notify();
+        self.shared.housekeeping.stop();
         if self.thread.join().is_err() {
             tracing::error!("the housekeeper met a bug");
         }
@@ -63,7 +59,6 @@ impl Housekeeper {
 }
 
 fn keep(shared: &Arc<SessionShared>) {
-    let Housekeeping { is_short, .. } = &shared.housekeeping;
     let (mut seen, mut quiet_rounds) = (0, 0);
     let (mut busy, mut looks) = (Vec::new(), ThreadLook::default());
     let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
@@ -96,7 +91,7 @@ fn keep(shared: &Arc<SessionShared>) {
             }
         }
         while go_on_releasing(shared) {}
-        if is_short.swap(false, Ordering::Relaxed) {
+        if shared.housekeeping.take_pressure() {
             tracing::debug!("memory is short: what is idle goes back");
             reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
         }

@@ -23,8 +23,8 @@ pub(crate) struct Housekeeping {
     has_closed: AtomicBool,
     is_resting: AtomicBool,
     /// Memory is short, and idle memory has not been given back since.
-    pub(crate) is_short: AtomicBool,
-    pub(crate) must_stop: Mutex<bool>,
+    is_short: AtomicBool,
+    must_stop: Mutex<bool>,
     changed: Condvar,
 }
 
@@ -55,7 +55,20 @@ impl Housekeeping {
         self.is_short.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn notify(&self) {
+    /// Whether memory has become short since it was last asked for.
+    pub(crate) fn take_pressure(&self) -> bool {
+        self.is_short.swap(false, Ordering::Relaxed)
+    }
+
+    /// Has the housekeeper end.
+    pub(crate) fn stop(&self) {
+        if let Ok(mut must_stop) = self.must_stop.lock() {
+            *must_stop = true;
+        }
+        self.notify();
+    }
+
+    fn notify(&self) {
         drop(self.must_stop.lock());
         self.changed.notify_one();
     }

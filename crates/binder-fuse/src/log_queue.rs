@@ -29,7 +29,7 @@ pub(crate) struct LogQueue {
     pub(crate) obscurity: RandomState,
 }
 
-/// Reads of logs, as far as they are.
+/// The reads that wait, and whether a thread is at work for them.
 #[derive(Debug, Default)]
 pub(crate) struct LogReads {
     /// For the next snapshot.

@@ -18,7 +18,7 @@ use crate::options::{Options, Wishes};
 use crate::session::MountedBinderfs;
 use crate::shared::SessionShared;
 use crate::strings::{Strings, errno};
-use crate::supervision::AnswersTraps;
+use crate::supervision::TrapAnswerer;
 use crate::trapped_call::{MountAnswer, Waiting};
 
 const MS_RDONLY: u32 = 1;
@@ -38,7 +38,7 @@ pub(crate) struct Mounts {
     is_asked: AtomicBool,
     /// Whether that holds their calls against signals.
     can_add_fds: AtomicBool,
-    trap_handler: OnceLock<Weak<dyn AnswersTraps>>,
+    trap_handler: OnceLock<Weak<dyn TrapAnswerer>>,
     by_device: Mutex<HashMap<DeviceNumber, Served>>,
 }
 
@@ -75,7 +75,7 @@ impl Mounts {
     }
 
     /// Has readers take the calls that they expect, as `trap_handler` is told of them.
-    pub(crate) fn set_trap_handler(&self, trap_handler: Weak<dyn AnswersTraps>) {
+    pub(crate) fn set_trap_handler(&self, trap_handler: Weak<dyn TrapAnswerer>) {
         let _ = self.trap_handler.set(trap_handler);
         self.sessions().iter().for_each(|session| self.introduce(session));
     }

@@ -1,7 +1,7 @@
 //! The ring: calls that come by shared memory (`binder-ring`), and their answers.
 //!
 //! A request of a ring is one like those of FUSE, with a number of its own kind ([`RingCallId`]): the front end makes no
-//! difference. Here it is taken out of its slot (`watcher`, or the ioctl by which a thread waits), its memory is
+//! difference. Here it is taken out of its slot (by the thread of the `watcher`, or the ioctl by which a thread waits), its memory is
 //! read and written where it lies in the slot (`access`), and it is answered there (`file`).
 //!
 //! A thread whose call brings files takes them from a socket (`files`). One whose descriptors must change otherwise is sent

@@ -10,7 +10,7 @@ use crate::slow::SlowClients;
 use crate::trapped_call::Waiting;
 
 /// The supervisor, as readers know it that have sent a thread there.
-pub(crate) trait AnswersTraps: Send + Sync {
+pub(crate) trait TrapAnswerer: Send + Sync {
     /// Where calls are trapped.
     fn listener(&self) -> &NotifyListener;
 
@@ -25,7 +25,7 @@ pub(crate) struct SupervisorLink {
     /// The supervisor can give files to processes that have its filter.
     can_add_fds: AtomicBool,
     /// Answers trapped calls; absent until the supervisor runs.
-    trap_handler: OnceLock<Weak<dyn AnswersTraps>>,
+    trap_handler: OnceLock<Weak<dyn TrapAnswerer>>,
     /// Clients that did not come to the supervisor when they were expected.
     pub(crate) tardy: SlowClients,
 }
@@ -54,11 +54,11 @@ impl SupervisorLink {
         self.can_add_fds.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_trap_handler(&self, trap_handler: Weak<dyn AnswersTraps>) {
+    pub(crate) fn set_trap_handler(&self, trap_handler: Weak<dyn TrapAnswerer>) {
         let _ = self.trap_handler.set(trap_handler);
     }
 
-    pub(crate) fn trap_handler(&self) -> Option<Arc<dyn AnswersTraps>> {
+    pub(crate) fn trap_handler(&self) -> Option<Arc<dyn TrapAnswerer>> {
         self.trap_handler.get()?.upgrade()
     }
 }

@@ -26,7 +26,7 @@ use crate::notify_listener::NotifyListener;
 use crate::options::Options;
 use crate::seccomp_add_fd;
 use crate::session::MountedBinderfs;
-use crate::supervision::AnswersTraps;
+use crate::supervision::TrapAnswerer;
 use crate::trapped_call::{MountAnswer, Waiting};
 
 /// How many calls about mounting are answered at a time.
@@ -74,7 +74,7 @@ impl Supervisor {
         let listener = NotifyListener::new(listener)?;
         let trap_handler =
             Arc::new(TrapHandler { mounts, contexts, workers: Arc::default(), listener });
-        let known: Arc<dyn AnswersTraps> = trap_handler.clone();
+        let known: Arc<dyn TrapAnswerer> = trap_handler.clone();
         trap_handler.mounts.set_trap_handler(Arc::downgrade(&known));
         while let Some(waiting) = trap_handler.listener.next()? {
             trap_handler.answer(waiting);
@@ -83,7 +83,7 @@ impl Supervisor {
     }
 }
 
-impl AnswersTraps for TrapHandler {
+impl TrapAnswerer for TrapHandler {
     fn listener(&self) -> &NotifyListener {
         &self.listener
     }

@@ -1,6 +1,6 @@
-//! The bells of busy clients, and the thread that watches them.
+//! The bells of busy clients, as the thread that watches them sees them.
 //!
-//! It is a reader, but that its requests come from slots: one that is stuck in a client's memory is followed by another
+//! That is a reader, but that its requests come from slots: one that is stuck in a client's memory is followed by another
 //! ([`readers`](crate::readers)). Clients that post nothing for a while are watched no longer: their next call comes by an
 //! ioctl.
 
