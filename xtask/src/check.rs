@@ -1,5 +1,6 @@
 //! `cargo xtask check`: what no compiler checks.
 
+mod circles;
 mod edges;
 mod names;
 mod sources;
@@ -9,6 +10,7 @@ use crate::Failure;
 /// Runs all checks and reports everything they find.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut complaints = edges::complaints()?;
+    complaints.extend(circles::complaints()?);
     complaints.extend(names::complaints()?);
     complaints.extend(sources::complaints()?);
     complaints.extend(crate::schema::complaint()?);

@@ -11,10 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use crate::client_file::is_killed;
-use crate::fd_work::{self, FdTask};
 use crate::quota::Account;
-use crate::session::SessionShared;
 
 /// As many threads as there are at most.
 const MAX_THREADS: usize = 64;
@@ -26,12 +23,20 @@ const MAX_PER_PROCESS: usize = 4;
 /// How long one waits for work while another does so as well.
 const LINGERS_FOR: Duration = Duration::from_secs(2);
 
-enum Work {
-    FdWork(Box<FdTask>),
-    Other(Other),
+/// Work in line, and whether a request waits for it that may be killed meanwhile.
+struct Work {
+    client: Account,
+    request: Option<u64>,
+    run: Box<dyn FnOnce(WorkStart) + Send>,
 }
 
-type Other = Box<dyn FnOnce(&Arc<SessionShared>) + Send>;
+/// How work begins that was in line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WorkStart {
+    OnPool,
+    /// On the thread that took it out of the line: the thread behind its request was killed.
+    Killed,
+}
 
 /// The work in line, and the threads that do it.
 #[derive(Default)]
@@ -42,7 +47,7 @@ pub(crate) struct BlockingPool {
 
 #[derive(Default)]
 struct State {
-    line: VecDeque<(Account, Work)>,
+    line: VecDeque<Work>,
     busy: Busy,
     idle: usize,
     threads: usize,
@@ -58,40 +63,36 @@ struct Busy {
 
 impl BlockingPool {
     /// Has `work` done for a process.
-    pub(crate) fn run(
+    pub(crate) fn run(&self, client: Account, work: impl FnOnce() + Send + 'static) {
+        self.put_in_line(Work { client, request: None, run: Box::new(|_| work()) });
+    }
+
+    /// The same for a request, whose thread may be killed while the work is in line.
+    pub(crate) fn run_for_request(
         &self,
         client: Account,
-        work: impl FnOnce(&Arc<SessionShared>) + Send + 'static,
+        request: u64,
+        work: impl FnOnce(WorkStart) + Send + 'static,
     ) {
-        self.put_in_line(client, Work::Other(Box::new(work)));
+        self.put_in_line(Work { client, request: Some(request), run: Box::new(work) });
     }
 
-    /// Has descriptor work done, for the process whose thread waits for it.
-    pub(crate) fn run_fd_task(&self, task: FdTask) {
-        self.put_in_line(task.payer(), Work::FdWork(Box::new(task)));
-    }
-
-    /// Takes descriptor work out of the line for which request `unique` waits, if the thread behind that was
-    /// killed. All pool threads of its process may wait for the end of the process.
-    pub(crate) fn take_fd_task_of_killed(&self, unique: u64) -> Option<FdTask> {
+    /// Takes work out of the line for which a request waits whose thread was killed, and has it do what is left to do
+    /// then. All pool threads of its process may wait for the end of the process.
+    pub(crate) fn end_as_killed(&self, request: u64) {
         let mut state = self.state();
-        let is_it = |task: &FdTask| {
-            task.request.unique == unique
-                && task.waits_in.is_request()
-                && is_killed(task.request.tid)
-        };
-        let mut line = state.line.iter();
-        let at = line.position(|(_, work)| matches!(work, Work::FdWork(task) if is_it(task)))?;
-        match state.line.remove(at)? {
-            (_, Work::FdWork(task)) => Some(*task),
-            (_, Work::Other(_)) => None,
+        let at = state.line.iter().position(|work| work.request == Some(request));
+        let work = at.and_then(|at| state.line.remove(at));
+        drop(state);
+        if let Some(work) = work {
+            (work.run)(WorkStart::Killed);
         }
     }
 
-    fn put_in_line(&self, client: Account, work: Work) {
+    fn put_in_line(&self, work: Work) {
         let mut state = self.state();
         if !state.is_closed {
-            state.line.push_back((client, work));
+            state.line.push_back(work);
             // The woken thread must not find the state taken.
             drop(state);
             self.changed.notify_one();
@@ -100,15 +101,12 @@ impl BlockingPool {
     }
 
     /// Starts the first thread. Others follow when all are at work.
-    pub(crate) fn start(self: &Arc<Self>, shared: &Arc<SessionShared>) -> io::Result<()> {
-        let (pool, shared) = (self.clone(), shared.clone());
+    pub(crate) fn start(self: &Arc<Self>) -> io::Result<()> {
+        let pool = self.clone();
         self.state().threads += 1;
         let started = thread::Builder::new().name("pool".into()).spawn(move || {
-            while let Some((client, work)) = pool.next(&shared) {
-                let work = std::panic::AssertUnwindSafe(|| match work {
-                    Work::FdWork(task) => fd_work::run(&shared, *task),
-                    Work::Other(work) => work(&shared),
-                });
+            while let Some(Work { client, run, .. }) = pool.next() {
+                let work = std::panic::AssertUnwindSafe(|| run(WorkStart::OnPool));
                 if std::panic::catch_unwind(work).is_err() {
                     tracing::error!("a thread of the pool met a bug");
                 }
@@ -134,7 +132,7 @@ impl BlockingPool {
     }
 
     /// Waits for work. `None` is the end.
-    fn next(self: &Arc<Self>, shared: &Arc<SessionShared>) -> Option<(Account, Work)> {
+    fn next(self: &Arc<Self>) -> Option<Work> {
         let mut state = self.state();
         loop {
             if state.is_closed {
@@ -144,7 +142,7 @@ impl BlockingPool {
                 let must_grow = state.idle == 0 && state.threads < MAX_THREADS;
                 drop(state);
                 // Another thread must be there for work that comes while this one is busy.
-                if must_grow && let Err(error) = self.start(shared) {
+                if must_grow && let Err(error) = self.start() {
                     tracing::warn!(%error, "a thread of the pool could not be started");
                 }
                 return Some(found);
@@ -176,11 +174,11 @@ impl BlockingPool {
 
 impl State {
     /// Takes the first work of a client that has fewer threads than it may.
-    fn take(&mut self) -> Option<(Account, Work)> {
-        let at = self.line.iter().position(|(client, _)| self.busy.has_room(*client))?;
-        let (client, work) = self.line.remove(at)?;
-        self.busy.begin(client);
-        Some((client, work))
+    fn take(&mut self) -> Option<Work> {
+        let at = self.line.iter().position(|work| self.busy.has_room(work.client))?;
+        let work = self.line.remove(at)?;
+        self.busy.begin(work.client);
+        Some(work)
     }
 
     /// Notes the end of a client's work. Says whether there may be more that had to wait for it.
@@ -232,9 +230,9 @@ mod tests {
         let of_one_user = (0..processes).map(|pid| Account { pid: 10 + pid, uid: 3 });
         let one_more = wanted(100, 3, 1).chain(wanted(101, 4, 1));
         for client in work.chain(of_one_user).chain(one_more) {
-            state.line.push_back((client, Work::Other(Box::new(|_| ()))));
+            state.line.push_back(Work { client, request: None, run: Box::new(|_| ()) });
         }
-        let take = |state: &mut State| state.take().map(|(client, _)| client);
+        let take = |state: &mut State| state.take().map(|work| work.client);
         let taken: Vec<_> = std::iter::from_fn(|| take(&mut state)).collect();
         let count = |is_meant: fn(&Account) -> bool| taken.iter().filter(|it| is_meant(it)).count();
         assert_eq!(count(|it| it.pid == 1), MAX_PER_PROCESS);
@@ -251,17 +249,34 @@ mod tests {
     }
 
     #[test]
+    fn work_of_a_killed_thread_leaves_the_line_and_is_ended_once() {
+        let pool = BlockingPool::default();
+        let (tell, told) = std::sync::mpsc::channel();
+        let note = |name| {
+            let tell = tell.clone();
+            move |start| tell.send((name, start)).expect("it is received")
+        };
+        pool.run_for_request(CLIENT, 2, note("one"));
+        pool.run_for_request(CLIENT, 4, note("other"));
+        pool.end_as_killed(4);
+        pool.end_as_killed(4);
+        pool.end_as_killed(6);
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [("other", WorkStart::Killed)]);
+        assert_eq!(pool.state().line.len(), 1);
+    }
+
+    #[test]
     fn nothing_is_kept_after_the_end() {
         let pool = BlockingPool::default();
         let kept = Arc::new(());
         let weak = Arc::downgrade(&kept);
-        pool.run(CLIENT, move |_| drop(kept));
+        pool.run(CLIENT, move || drop(kept));
         assert!(weak.upgrade().is_some());
         pool.close();
         assert!(weak.upgrade().is_none());
         let late = Arc::new(());
         let weak = Arc::downgrade(&late);
-        pool.run(CLIENT, move |_| drop(late));
+        pool.run(CLIENT, move || drop(late));
         assert!(weak.upgrade().is_none());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use binder_core::{CapturedFile, CopyFault, Errno, ProcessKey, ReceiveBuffers};
 use binder_frontend::SlotTable;
-use binder_os::{FuseDevice, PinnedMemory};
+use binder_os::{BackingId, FuseDevice, MappedMemory, PinnedMemory};
 
 use crate::blocking_pool::BlockingPool;
 use crate::client_file::ClientFile;
@@ -20,6 +20,24 @@ pub(crate) struct Client {
     pub(crate) buffer: ReceiveBuffer,
     /// For the mapping of the receive buffer.
     pub(crate) _mapping: Charge,
+}
+
+/// An open that has made a process, and is to be answered.
+pub(crate) struct Opened {
+    pub(crate) unique: u64,
+    pub(crate) process: ProcessKey,
+    pub(crate) file: Arc<ClientFile>,
+    /// What the kernel may read when the client touches a page that nothing was stored to.
+    pub(crate) memory: Option<Arc<MappedMemory>>,
+    pub(crate) backing: Option<BackingId>,
+}
+
+impl Opened {
+    pub(crate) fn new(unique: u64, process: ProcessKey, client: &Client) -> Self {
+        let Client { file, buffer, .. } = client;
+        let (memory, backing) = (buffer.readable().cloned(), buffer.backing());
+        Self { unique, process, file: file.clone(), memory, backing }
+    }
 }
 
 /// All open files of a device.

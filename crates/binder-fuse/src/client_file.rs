@@ -26,7 +26,7 @@ use crate::pids::Pids;
 use crate::process_handles::ProcessHandle;
 use crate::quota::{Account, Charge};
 use crate::read_ahead::Habits;
-use crate::ring::RingFile;
+use crate::ring::file::RingFile;
 use crate::served;
 use crate::watched::{ThreadName, Watched};
 

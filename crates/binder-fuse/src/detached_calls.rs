@@ -3,10 +3,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use binder_frontend::{Answer, Cancelled, IoctlData, RequestContext};
+use binder_frontend::{Cancelled, IoctlData, RequestContext};
 
 use crate::client_file::ClientFile;
-use crate::session::SessionShared;
 
 /// Calls of all devices whose clients' memory is being accessed before they begin, or after they have ended.
 #[derive(Debug, Default)]
@@ -67,31 +66,25 @@ impl DetachedCalls {
         self.calls().iter().any(|it| it.was_interrupted)
     }
 
-    fn calls(&self) -> MutexGuard<'_, Vec<DetachedCall>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl SessionShared {
-    /// A signal wants to end the call behind a request. Says whether no front end has it.
-    pub(crate) fn interrupt_detached_call(&self, unique: u64) -> bool {
-        let mut calls = self.detached_calls.calls();
-        let Some(call) = calls.iter_mut().find(|it| it.unique == unique) else { return false };
-        call.was_interrupted = true;
-        drop(calls);
-        self.cancel_interrupted_calls();
-        true
+    /// Notes that a signal wants to end a call. Says whether it is here.
+    pub(crate) fn interrupt(&self, unique: u64) -> bool {
+        let mut calls = self.calls();
+        let call = calls.iter_mut().find(|it| it.unique == unique);
+        call.map(|call| call.was_interrupted = true).is_some()
     }
 
-    /// Ends the calls that signals want to end, as far as their accesses can be given up: their threads may have been
-    /// killed since. Such a call is over at once, for its access may never come to an end.
-    pub(crate) fn cancel_interrupted_calls(&self) {
+    /// Takes the calls out that signals want to end, as far as their accesses can be given up. Returns their requests, with
+    /// the structs as they go back.
+    pub(crate) fn take_cancelled(&self) -> Vec<(u64, IoctlData)> {
         let is_given_up = |it: &mut DetachedCall| {
             it.was_interrupted && it.file.cancel(it.unique, it.tid, it.access)
         };
-        let given_up: Vec<_> = self.detached_calls.calls().extract_if(.., is_given_up).collect();
-        for DetachedCall { unique, data, .. } in given_up {
-            self.answer(unique, Answer::Interrupted, data.bytes(), &[]);
-        }
+        let mut calls = self.calls();
+        let given_up = calls.extract_if(.., is_given_up);
+        given_up.map(|DetachedCall { unique, data, .. }| (unique, data)).collect()
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Vec<DetachedCall>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,23 +7,50 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
 use binder_frontend::{Event, Frontend, Spares};
 use binder_os::SteadyClock;
+use binder_os::seccomp::TrapAnswer;
 use binder_report::LockUsage;
 
-use crate::client::Clients;
+use crate::client::{Client, Clients, Opened};
 use crate::client_file::ClientFile;
 use crate::combining_lock::CombiningLock;
 use crate::logs::DataWanted;
-use crate::ring::Lanes;
-use crate::seccomp_add_fd::ExpectedCalls;
-use crate::session::SessionShared;
+use crate::ring::file::RingFile;
+use crate::ring::lanes::{LaneAnswer, Lanes};
 use crate::trace::{DeviceTracer, TraceHub};
+use crate::trapped_call::Waiting;
 use crate::tree::DeviceId;
 
 /// What a front end wants done.
 pub(crate) type DeviceAction = binder_frontend::Action<Arc<ClientFile>>;
 
 /// Something else to do once the lock is free.
-pub(crate) type Deferred = Box<dyn FnOnce(&SessionShared) + Send>;
+pub(crate) enum Deferred {
+    /// A process has opened the device, and waits to hear of it.
+    AnswerOpen(Box<Opened>),
+    /// A process could not.
+    RefuseOpen { unique: u64, client: Box<Client>, error: Errno },
+    /// An open file has ended: what the kernel holds for it goes back.
+    CloseBuffer(Box<Client>),
+    /// A job met a bug, and this request of whatever kind waits for it.
+    RefuseCall { unique: u64, error: Errno },
+    /// A signal wants to end call `target`, which may be on the device numbered `from` or one of the next; the interruption
+    /// itself is request `unique`.
+    Interrupt { unique: u64, target: u64, from: DeviceId },
+    /// A trapped call is over.
+    AnswerTrapped(Waiting, TrapAnswer),
+    /// A request about lanes is over.
+    AnswerLane { unique: u64, answer: LaneAnswer },
+    /// A ring is over: it ends with its last call.
+    EndRingIfDone(Arc<RingFile>),
+    /// The slot has lost its thread in which this request waits for an answer.
+    EndRingWait(u64),
+    /// There are more pages than there may be, and no idle ones here.
+    KeepToBudget,
+}
+
+/// Forgets the threads of a process that are expected at the supervisor, and returns the requests that they were to have
+/// answered there.
+pub(crate) type ForgetExpected = Box<dyn Fn(ProcessKey) -> Vec<u64> + Send>;
 
 /// Pages that one slice gives back: about a millisecond's worth, for others wait meanwhile.
 const SLICE_PAGES: usize = 1024;
@@ -44,10 +71,9 @@ pub(crate) struct Device {
 pub(crate) struct DeviceState {
     pub(crate) frontend: Frontend<Arc<ClientFile>>,
     pub(crate) clients: Clients,
-    id: DeviceId,
     /// Of the memory of receive buffers.
     budget: MemoryBudget,
-    expected: Arc<ExpectedCalls>,
+    forget_expected: ForgetExpected,
     deferred: Vec<Deferred>,
     /// By which things are dated; `None` where no statistics are shown.
     clock: Option<SteadyClock>,
@@ -139,11 +165,10 @@ impl Device {
 
 impl DeviceState {
     pub(crate) fn new(
-        id: DeviceId,
         context: Context,
         clients: Clients,
         budget: MemoryBudget,
-        expected: Arc<ExpectedCalls>,
+        forget_expected: ForgetExpected,
         inheritance: Inheritance,
         clock: Option<SteadyClock>,
     ) -> Self {
@@ -151,9 +176,8 @@ impl DeviceState {
         Self {
             frontend,
             clients,
-            id,
             budget,
-            expected,
+            forget_expected,
             deferred: Vec::new(),
             clock,
             held_since_ns: None,
@@ -175,8 +199,8 @@ impl DeviceState {
     }
 
     /// Has something done once the lock is free.
-    pub(crate) fn defer(&mut self, work: impl FnOnce(&SessionShared) + Send + 'static) {
-        self.deferred.push(Box::new(work));
+    pub(crate) fn defer(&mut self, deferred: Deferred) {
+        self.deferred.push(deferred);
     }
 
     /// Does one job. A panic ends the job and the open file that it was for, not the daemon: its caller
@@ -211,7 +235,7 @@ impl DeviceState {
                 self.end_after_bug(process);
             }
             if let Some(unique) = unique {
-                self.defer(move |shared| shared.refuse_call(unique, Errno::EIO));
+                self.defer(Deferred::RefuseCall { unique, error: Errno::EIO });
             }
         }
         if self.frontend.context().has_trace() {
@@ -245,7 +269,8 @@ impl DeviceState {
     fn hand_on_trace(&mut self) {
         let Self { tracer, frontend, clients, .. } = self;
         if let Some(tracer) = tracer {
-            tracer.hand_on(clients, |events| frontend.context_mut().take_trace(events));
+            let buffer_of = |process| Some(&**clients.get(process)?.buffer.memory());
+            tracer.hand_on(&buffer_of, |events| frontend.context_mut().take_trace(events));
         }
     }
 
@@ -253,7 +278,7 @@ impl DeviceState {
     /// ([decision 23](../../docs/decisions/0023-a-bug-ends-one-open-file.md)).
     pub(crate) fn end_after_bug(&mut self, process: ProcessKey) {
         let end = AssertUnwindSafe(|| {
-            let awaited = self.expected.forget_process(self.id, process);
+            let awaited = (self.forget_expected)(process);
             self.frontend.end_file_after_bug(process, &awaited, &mut self.clients);
             self.remove_client(process);
         });
@@ -264,7 +289,7 @@ impl DeviceState {
 
     /// Ends an open file, which may have ended before.
     pub(crate) fn end_file(&mut self, process: ProcessKey) {
-        let awaited = self.expected.forget_process(self.id, process);
+        let awaited = (self.forget_expected)(process);
         self.frontend.end_file(process, &awaited, &mut self.clients);
         self.remove_client(process);
     }
@@ -272,7 +297,7 @@ impl DeviceState {
     /// What the kernel holds for an open file goes back when the lock is free.
     fn remove_client(&mut self, process: ProcessKey) {
         if let Some(client) = self.clients.remove(process) {
-            self.defer(move |shared| client.buffer.close(&shared.fuse));
+            self.defer(Deferred::CloseBuffer(client.into()));
         }
     }
 
@@ -320,8 +345,7 @@ impl DeviceState {
     /// their place. If this device has none, others' go.
     pub(crate) fn keep_to_budget(&mut self) {
         if self.reclaim_excess() {
-            let own = self.id;
-            self.defer(move |shared| shared.keep_to_budget_but(own));
+            self.defer(Deferred::KeepToBudget);
         }
     }
 
@@ -330,23 +354,6 @@ impl DeviceState {
     pub(crate) fn reclaim_excess(&mut self) -> bool {
         let excess = self.budget.excess_bytes().div_ceil(PAGE_BYTES);
         excess > 0 && self.reclaim(0, excess.min(SLICE_PAGES)) < excess
-    }
-}
-
-impl SessionShared {
-    /// Has idle pages of other devices go back while there are more than there may be.
-    fn keep_to_budget_but(&self, own: DeviceId) {
-        for device in self.devices() {
-            if device.id == own {
-                continue;
-            }
-            self.submit(
-                &device,
-                Job::Work(Box::new(|state| {
-                    state.reclaim_excess();
-                })),
-            );
-        }
     }
 }
 

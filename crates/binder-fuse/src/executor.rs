@@ -3,23 +3,24 @@
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use binder_core::{Commands, Errno, FdWork, ProcessKey, Standing};
+use binder_core::{CapturedFile, Commands, Errno, FdWork, ProcessKey, Standing};
 use binder_frontend::{Action, Answer, Cancelled, Event, RequestContext, Spares};
 use binder_os::realtime::Boost;
 use binder_os::{injection, proc_files};
 use binder_uapi::BinderWriteRead;
 use fuse_wire::{notify, reply};
 
-use crate::client_file::ClientFile;
-use crate::device::{Batch, Device, DeviceAction, DeviceState, DeviceWork, Job};
-use crate::fd_work::{FdTask, FdTaskKind, WaitsIn};
-use crate::freezer::FreezerEvent;
+use crate::client_file::{ClientFile, is_killed};
+use crate::device::{Batch, Deferred, Device, DeviceAction, DeviceState, DeviceWork, Job};
+use crate::expected_calls::ExpectedCall;
+use crate::fd_task::{FdTask, FdTaskKind, WaitsIn};
+use crate::freeze_queue::FreezerEvent;
 use crate::io_queue::IoRequest;
 use crate::memory_op::{MemoryAccessor, begin_call};
 use crate::quota::Account;
-use crate::ring::{MovedFdWork, RingCallId};
+use crate::ring::file::{MovedFdWork, RingCallId};
 use crate::seccomp_add_fd;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::wire::{answer_poll, send};
 
 /// The kernel's own answer to a system call that a signal interrupts: the call is repeated after the
@@ -110,7 +111,7 @@ impl SessionShared {
             IoRequest::Begin { file, call, thread, .. } => {
                 self.submit(&file.device, Job::Event(begin_call(call, thread)));
             }
-            IoRequest::AddFd(task) => self.pool.run_fd_task(*task),
+            IoRequest::AddFd(task) => self.run_fd_task(*task),
             // Each goes to the pool.
             IoRequest::Close(files) => drop(files),
         }
@@ -122,8 +123,25 @@ impl SessionShared {
         for action in actions.drain(..) {
             self.act(device, action, sink, spares);
         }
-        for work in deferred.drain(..) {
-            work(self);
+        for deferred in deferred.drain(..) {
+            self.act_on_deferred(device, deferred);
+        }
+    }
+
+    fn act_on_deferred(&self, device: &Device, deferred: Deferred) {
+        match deferred {
+            Deferred::AnswerOpen(opened) => self.end_open(*opened),
+            Deferred::RefuseOpen { unique, client, error } => {
+                self.refuse_open(unique, &client, error);
+            }
+            Deferred::CloseBuffer(client) => client.buffer.close(&self.fuse),
+            Deferred::RefuseCall { unique, error } => self.refuse_call(unique, error),
+            Deferred::Interrupt { unique, target, from } => self.interrupt(unique, target, from),
+            Deferred::AnswerTrapped(waiting, answer) => waiting.answer(answer),
+            Deferred::AnswerLane { unique, answer } => self.answer_lane(unique, answer),
+            Deferred::EndRingIfDone(ring) => self.end_ring_if_done(&ring),
+            Deferred::EndRingWait(unique) => self.end_wait(unique),
+            Deferred::KeepToBudget => self.keep_to_budget_but(device.id),
         }
     }
 
@@ -246,14 +264,14 @@ impl SessionShared {
         if seccomp_add_fd::is_fit(&task) {
             sink(IoRequest::AddFd(Box::new(task)));
         } else {
-            self.pool.run_fd_task(task);
+            self.run_fd_task(task);
         }
     }
 
     /// Has a thread of the pool look where a process has its receive buffer mapped: it reads all that the
     /// process has mapped, and that may be much.
     fn locate(&self, payer: Account, wanted: WantedMapping) {
-        self.pool.run(payer, move |shared| {
+        self.run_in_pool(payer, move |shared| {
             let WantedMapping { file, receiver, request, commands } = wanted;
             let found = file.locate_mapping().unwrap_or_else(|error| {
                 tracing::warn!(%error, pid = file.pid, "a mapping could not be looked for");
@@ -288,7 +306,7 @@ impl SessionShared {
         drop(mode);
         if must_search {
             let file = file.clone();
-            self.pool.run(file.payer(), move |shared| {
+            self.run_in_pool(file.payer(), move |shared| {
                 let found = proc_files::open_files(file.pid, [file.id]).unwrap_or_default();
                 shared.note_mode(&file, process, found.get(&file.id).copied());
             });
@@ -323,8 +341,8 @@ impl SessionShared {
     ) {
         match what {
             Cancelled::FdWork => {
-                if let Some(task) = self.pool.take_fd_task_of_killed(unique) {
-                    task.end_as_killed(self);
+                if is_killed(tid) {
+                    self.pool.end_as_killed(unique);
                 }
             }
             Cancelled::Fetch | Cancelled::CopyOut => {
@@ -362,7 +380,17 @@ impl SessionShared {
     /// Takes a thread back that is expected at the supervisor, and has ended or makes another call instead.
     pub(crate) fn retract_expected_call(&self, tid: u32) {
         if let Some(expected) = self.expected.forget(tid) {
-            expected.retract(self);
+            self.retract(expected);
         }
+    }
+
+    /// The next read of its process takes up the descriptor work: a signal has come between, and the ioctl was interrupted.
+    fn retract(&self, expected: ExpectedCall) {
+        let ExpectedCall { file, request, work: key, files, .. } = expected;
+        let work: DeviceWork = Box::new(move |state| {
+            let files = files.into_iter().map(CapturedFile::new).collect();
+            state.frontend.retract_fd_work(request.unique, key, files);
+        });
+        self.submit(&file.device, Job::Work(work));
     }
 }

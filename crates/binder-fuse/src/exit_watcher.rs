@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use crate::device::{DeviceState, Job};
-use crate::housekeeper::{self, SPENT_AFTER};
-use crate::session::SessionShared;
+use crate::housekeeping::{SPENT_AFTER, give_up_own};
+use crate::shared::SessionShared;
 use crate::watched::{ThreadName, Watched};
 
 /// The thread that waits for the ends of others.
@@ -28,7 +28,7 @@ impl ExitWatcher {
             loop {
                 match kept.threads.wait(most) {
                     Ok(Some(names)) if names.is_empty() => {
-                        housekeeper::give_up_own();
+                        give_up_own();
                         most = None;
                     }
                     Ok(Some(names)) => {

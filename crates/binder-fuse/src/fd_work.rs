@@ -6,10 +6,10 @@
 //! thread goes on with the result. The driver is free in between.
 
 use std::fmt::Display;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::Duration;
 
-use binder_core::{CapturedFile, Errno, FdWork, NotInstalled, SuspendedCallKey};
+use binder_core::{Errno, FdWork, NotInstalled, SuspendedCallKey};
 use binder_frontend::{CallerState, FdWorkResult, IoctlData, NextStep, RequestContext};
 use binder_os::injection::{
     self, Answered, InjectionError, InstallError, LentFiles, StoppedThread,
@@ -19,106 +19,33 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 
 use crate::brokers::LendError;
-use crate::client_file::{CanAddFds, ClientFile};
+use crate::client_file::CanAddFds;
 use crate::device::{DeviceWork, Job};
+use crate::fd_task::{FdTask, FdTaskKind, Held, WaitsIn, Worker, held_files};
 use crate::files::HeldFile;
 use crate::memory_op;
-use crate::quota::Account;
-use crate::seccomp_add_fd::{self, AddFdStart};
-use crate::session::SessionShared;
-use crate::trapped_call::Waiting;
+use crate::shared::SessionShared;
 use crate::wire::send;
 
 /// How often a client that cannot be reached is worth a warning.
 pub(crate) const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A call that waits for descriptor work.
-pub(crate) struct FdTask {
-    pub(crate) file: Arc<ClientFile>,
-    pub(crate) request: RequestContext,
-    /// The caller's struct, with the progress so far.
-    pub(crate) call: BinderWriteRead,
-    pub(crate) waits_in: WaitsIn,
-    pub(crate) purpose: FdTaskKind,
-    pub(crate) can_add_fds: CanAddFds,
-}
-
-/// Whether all that is to be done is to add files that we have open.
-pub(crate) fn has_files_only(fd_work: &FdWork) -> bool {
-    let is_open =
-        |file: &CapturedFile| file.inner::<HeldFile>().is_some_and(|it| it.descriptor().is_some());
-    !fd_work.install.is_empty() && fd_work.close.is_empty() && fd_work.install.iter().all(is_open)
-}
-
-/// The files that are to be installed, as we hold them.
-pub(crate) fn held_files(install: Vec<CapturedFile>) -> impl Iterator<Item = HeldFile> {
-    install.into_iter().filter_map(CapturedFile::into_inner)
-}
-
-/// The thread of ours that goes on with the call of a waiting client thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Worker {
-    /// The reader, which does all that follows before it reads the next request.
-    Reader,
-    Pool,
-}
-
-/// Where the thread waits for us.
-pub(crate) enum WaitsIn {
-    /// In its ioctl, a request.
-    Request,
-    /// In a call that the supervisor holds, in the ioctl's place.
-    Trapped(Waiting),
-}
-
-impl WaitsIn {
-    pub(crate) fn is_request(&self) -> bool {
-        matches!(self, Self::Request)
-    }
-}
-
-/// What a thread is stopped for.
-pub(crate) enum FdTaskKind {
-    FdWork(Box<FdWork>),
-    /// To close what was installed of descriptor work that could not be done.
-    Undo(Box<FdWork>, NotInstalled),
-    /// To make its ioctl again.
-    Repeat,
-}
-
-/// A call whose thread waits for us, and its struct as it is by now.
-pub(crate) struct Held<'t> {
-    pub(crate) file: &'t Arc<ClientFile>,
-    pub(crate) request: RequestContext,
-    pub(crate) call: BinderWriteRead,
-}
-
-impl FdTask {
-    /// The account that pays for it.
-    pub(crate) fn payer(&self) -> Account {
-        self.file.payer_of(&self.request)
-    }
-
-    /// Ends a call whose thread was killed before its descriptor work was begun. The thread cannot end
-    /// before, nor can its process, for which those may wait who were to begin it.
-    pub(crate) fn end_as_killed(self, shared: &SessionShared) {
-        let Self { file, request, call, purpose, .. } = self;
-        let work: DeviceWork = Box::new(move |state| {
-            let undone = match purpose {
-                FdTaskKind::FdWork(work) | FdTaskKind::Undo(work, _) => {
-                    Some((work.key, work.install))
-                }
-                FdTaskKind::Repeat => None,
-            };
-            state.frontend.end_fd_work_of_killed(request, call, undone);
-        });
-        shared.submit(&file.device, Job::Work(work));
-    }
+/// Ends a call whose thread was killed before its descriptor work was begun. The thread cannot end
+/// before, nor can its process, for which those may wait who were to begin it.
+pub(crate) fn end_as_killed(shared: &SessionShared, task: FdTask) {
+    let FdTask { file, request, call, purpose, .. } = task;
+    let work: DeviceWork = Box::new(move |state| {
+        let undone = match purpose {
+            FdTaskKind::FdWork(work) | FdTaskKind::Undo(work, _) => Some((work.key, work.install)),
+            FdTaskKind::Repeat => None,
+        };
+        state.frontend.end_fd_work_of_killed(request, call, undone);
+    });
+    shared.submit(&file.device, Job::Work(work));
 }
 
 /// Does descriptor work, on a pool thread.
-pub(crate) fn run(shared: &Arc<SessionShared>, task: FdTask) {
-    let AddFdStart::Left(task) = seccomp_add_fd::begin(shared, task, || {}) else { return };
+pub(crate) fn run(shared: &SessionShared, task: FdTask) {
     let FdTask { file, request, mut call, waits_in, mut purpose, can_add_fds } = task;
     let mut waits_in = Some(waits_in);
     let stopped =

@@ -89,7 +89,7 @@ impl HeldFile {
 impl Drop for HeldFile {
     fn drop(&mut self) {
         if let Some((file, charge)) = self.held.take() {
-            self.pool.run(self.sender, move |_| drop((file, charge)));
+            self.pool.run(self.sender, move || drop((file, charge)));
         }
     }
 }

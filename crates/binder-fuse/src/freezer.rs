@@ -6,7 +6,7 @@
 use std::io;
 use std::ops::DerefMut;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -16,34 +16,8 @@ use binder_ring::PATIENCE_MS;
 use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
 
 use crate::device::{Batch, Device, DeviceState};
-use crate::session::SessionShared;
-
-/// What the freezer is told.
-pub(crate) enum FreezerEvent {
-    Freeze {
-        device: Arc<Device>,
-        request: RequestContext,
-        info: BinderFreezeInfo,
-    },
-    FrozenInfo {
-        device: Arc<Device>,
-        request: RequestContext,
-        info: BinderFrozenStatusInfo,
-    },
-    /// A signal ends the freeze that a request waits for.
-    Interrupt {
-        device: Arc<Device>,
-        unique: u64,
-    },
-    /// Nothing is outstanding at a process any more that a freeze may wait for.
-    Settled,
-    End,
-}
-
-/// Where the freezer is told.
-pub(crate) struct FreezeQueue {
-    tell: Sender<FreezerEvent>,
-}
+use crate::freeze_queue::FreezerEvent;
+use crate::shared::SessionShared;
 
 /// A freeze that waits.
 struct Waiting {
@@ -54,19 +28,6 @@ struct Waiting {
     timeout: Duration,
     /// Until when it waits for this one.
     deadline: Instant,
-}
-
-impl FreezeQueue {
-    /// A freezer, and where its thread receives what it is told.
-    pub(crate) fn new() -> (Self, Receiver<FreezerEvent>) {
-        let (tell, told) = mpsc::channel();
-        (Self { tell }, told)
-    }
-
-    pub(crate) fn tell(&self, event: FreezerEvent) {
-        // After its end no request waits for an answer: the file system is unmounted.
-        let _ = self.tell.send(event);
-    }
 }
 
 /// The thread that freezes.

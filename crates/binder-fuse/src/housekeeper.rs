@@ -6,20 +6,17 @@
 //! slept through a round, each once, and ends those that should not sleep.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use binder_os::{heap, proc_files, processes};
 
 use crate::device::{DeviceState, DeviceWork, Job};
-use crate::readers::{self, Readers};
-use crate::session::SessionShared;
+use crate::housekeeping::{ROUND, give_up_own};
+use crate::readers;
+use crate::shared::SessionShared;
 use crate::thread_look::{ThreadLook, find_ended_threads};
 
-/// How often it looks while requests come in.
-pub(crate) const ROUND: Duration = Duration::from_millis(10);
 /// Rounds from one look at threads that cannot be watched to the next.
 const ROUNDS_TO_LOOK: u32 = 5;
 /// A look at what clients have open may take one part in so many of a processor's time.
@@ -28,11 +25,6 @@ const LOOK_SHARE: u32 = 10;
 const ROUNDS_TO_LOOK_AGAIN: u32 = ROUNDS_TO_REST / 4;
 /// Rounds without a request after which idle memory is given back and the housekeeper rests.
 const ROUNDS_TO_REST: u32 = 100;
-/// How long a thread rests after clients have ended before it gives up what the allocator keeps for it:
-/// less than it takes to rest.
-pub(crate) const SPENT_AFTER: Duration = Duration::from_millis(500);
-/// How often garbage is looked through: each time some hundreds of entries, and new ones three times.
-const RECLAIMS: usize = 8;
 /// Rounds of a turn by which the idleness of pages is told.
 const ROUNDS_TO_TURN: u32 = 200;
 /// Rounds after which a reader has its real-time priority again that had run for too long.
@@ -41,69 +33,6 @@ const ROUNDS_TO_PROMOTE: u32 = 100;
 const IDLE_TURNS: u32 = 2;
 /// The same while memory is short: what was used since the last turn ended is hot, and stays.
 const IDLE_TURNS_IF_SHORT: u32 = 1;
-
-/// What the housekeeper is told by other threads.
-#[derive(Debug, Default)]
-pub(crate) struct Housekeeping {
-    /// The latest request was that a file is closed or forgotten.
-    has_closed: AtomicBool,
-    is_resting: AtomicBool,
-    /// Memory is short, and idle memory has not been given back since.
-    is_short: AtomicBool,
-    must_stop: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Housekeeping {
-    /// A reader has a request, and has taken the step for it.
-    pub(crate) fn note_request(&self) {
-        if self.is_resting.load(Ordering::SeqCst) {
-            self.notify();
-        }
-    }
-
-    /// A file is closed, or forgotten.
-    pub(crate) fn note_close(&self) {
-        self.has_closed.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether that was the latest request; for the reader, which then does not ask again.
-    pub(crate) fn take_close(&self) -> bool {
-        let has_closed = self.has_closed.load(Ordering::Relaxed);
-        if has_closed {
-            self.has_closed.store(false, Ordering::Relaxed);
-        }
-        has_closed
-    }
-
-    /// Memory is short. A housekeeper that rests has none to give back.
-    pub(crate) fn note_pressure(&self) {
-        self.is_short.store(true, Ordering::Relaxed);
-    }
-
-    fn notify(&self) {
-        drop(self.must_stop.lock());
-        self.changed.notify_one();
-    }
-
-    /// Sleeps for a round, or, to `rest`, until a request comes in. Says whether to go on.
-    fn sleep(&self, readers: &Readers, rest_at: Option<u64>) -> bool {
-        let Ok(must_stop) = self.must_stop.lock() else { return false };
-        let is_stopped = match rest_at {
-            None => {
-                self.changed.wait_timeout_while(must_stop, ROUND, |stop| !*stop).map(|(s, _)| *s)
-            }
-            Some(steps) => {
-                self.is_resting.store(true, Ordering::SeqCst);
-                let is_idle = |stop: &mut bool| !*stop && readers.steps() == steps;
-                let woken = self.changed.wait_while(must_stop, is_idle).map(|stop| *stop);
-                self.is_resting.store(false, Ordering::SeqCst);
-                return woken.is_ok_and(|stop| !stop);
-            }
-        };
-        is_stopped.is_ok_and(|stop| !stop)
-    }
-}
 
 /// A running housekeeper.
 pub(crate) struct Housekeeper {
@@ -122,10 +51,7 @@ impl Housekeeper {
 
     /// Ends it and waits for its end.
     pub(crate) fn stop(self) {
-        if let Ok(mut must_stop) = self.shared.housekeeping.must_stop.lock() {
-            *must_stop = true;
-        }
-        self.shared.housekeeping.notify();
+        self.shared.housekeeping.stop();
         if self.thread.join().is_err() {
             tracing::error!("the housekeeper met a bug");
         }
@@ -133,7 +59,6 @@ impl Housekeeper {
 }
 
 fn keep(shared: &Arc<SessionShared>) {
-    let Housekeeping { is_short, .. } = &shared.housekeeping;
     let (mut seen, mut quiet_rounds) = (0, 0);
     let (mut busy, mut looks) = (Vec::new(), ThreadLook::default());
     let (mut rounds_to_look, mut has_unwatched) = (ROUNDS_TO_LOOK, false);
@@ -166,7 +91,7 @@ fn keep(shared: &Arc<SessionShared>) {
             }
         }
         while go_on_releasing(shared) {}
-        if is_short.swap(false, Ordering::Relaxed) {
+        if shared.housekeeping.take_pressure() {
             tracing::debug!("memory is short: what is idle goes back");
             reclaim_idle_pages(shared, IDLE_TURNS_IF_SHORT);
         }
@@ -232,15 +157,6 @@ fn end_idle_turn(shared: &SessionShared) {
     }
     shared.io_queue.shrink();
     shared.shrink();
-}
-
-/// Gives up memory that is kept for the calling thread: entries of the table of processes that a thread might have
-/// been reading, and free pieces of the heap.
-pub(crate) fn give_up_own() {
-    for _ in 0..RECLAIMS {
-        pidns::reclaim();
-    }
-    heap::empty_own_cache();
 }
 
 /// Whether there are calls that signals want to end and could not: their threads may be killed yet.

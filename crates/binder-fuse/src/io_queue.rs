@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use binder_frontend::{AccessRequest, Call, CallingThread};
 
 use crate::client_file::ClientFile;
-use crate::fd_work::FdTask;
+use crate::fd_task::FdTask;
 use crate::files::HeldFile;
 
 /// Something that may take its time, since a client has a say in that.

@@ -9,6 +9,11 @@
 //! the `freezer`. The `housekeeper` does the work that no request asks for. What the driver tells of itself goes out by the
 //! names of `logs`, and what goes wrong by `events`.
 //!
+//! Imports go one way. At the bottom are tables, queues and handles, each for itself; on them stands a `device` with its
+//! open files. What a session keeps of all these is `shared`. What acts on that - requests, the executor, each thread -
+//! is above, and at the top is `session`, which mounts and starts it all. So a table and the thread that serves it are two
+//! modules: `housekeeping` and the `housekeeper`, `reader_places` and the `readers`, `freeze_queue` and the `freezer`.
+//!
 //! What FUSE does not pass on comes in at the `supervisor`, if clients were started under it, each as a `trapped_call`.
 
 mod blocking_pool;
@@ -24,11 +29,16 @@ mod error;
 mod events;
 mod executor;
 mod exit_watcher;
+mod expected_calls;
+mod fd_task;
 mod fd_work;
 mod files;
+mod freeze_queue;
 mod freezer;
 mod housekeeper;
+mod housekeeping;
 mod io_queue;
+mod log_queue;
 mod logs;
 mod mapping;
 mod memory;
@@ -45,17 +55,20 @@ mod priorities;
 mod process_handles;
 mod quota;
 mod read_ahead;
+mod reader_places;
 mod readers;
 mod report;
 mod ring;
 mod seccomp_add_fd;
 mod served;
 mod session;
+mod shared;
 mod slow;
 mod stream_reads;
 mod strings;
 mod supervision;
 mod supervisor;
+mod texts;
 mod thread_look;
 mod trace;
 mod trapped_call;

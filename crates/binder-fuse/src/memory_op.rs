@@ -21,12 +21,12 @@ use binder_uapi::{BINDER_WRITE_READ, BinderTransactionDataSg};
 use crate::client_file::ClientFile;
 use crate::detached_calls::AfterAccess;
 use crate::device::{Batch, DeviceWork, Job};
-use crate::housekeeper::ROUND;
+use crate::housekeeping::ROUND;
 use crate::io_queue::IoRequest;
 use crate::memory_handle::MemoryHandle;
 use crate::read_ahead::ReadAhead;
 use crate::readers::{Replaced, RequestReader};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 
 /// A reservation in a receive buffer.
 pub(crate) struct ReservedBuffer {
@@ -208,7 +208,7 @@ impl SessionShared {
     pub(crate) fn leave_to_pool(&self, file: Arc<ClientFile>, mut access: Box<AccessRequest>) {
         let payer = file.payer_of(&access.request);
         let is_turn = matches!(access.access, MemoryAccess::Turn(..));
-        self.pool.run(payer, move |shared| {
+        self.run_in_pool(payer, move |shared| {
             let is_slow = !is_turn && shared.slow.holds(file.pid);
             if is_slow {
                 shared.slow.begin_wait(file.pid);

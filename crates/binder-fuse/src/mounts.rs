@@ -13,11 +13,12 @@ use binder_os::seccomp::TrappedCall;
 use binder_os::{DetachedMount, MountView, PathKind, processes};
 
 use crate::error::MountError;
+use crate::expected_calls::ExpectedCall;
 use crate::options::{Options, Wishes};
-use crate::seccomp_add_fd::ExpectedCall;
-use crate::session::{MountedBinderfs, SessionShared};
+use crate::session::MountedBinderfs;
+use crate::shared::SessionShared;
 use crate::strings::{Strings, errno};
-use crate::supervisor::TrapHandler;
+use crate::supervision::TrapAnswerer;
 use crate::trapped_call::{MountAnswer, Waiting};
 
 const MS_RDONLY: u32 = 1;
@@ -37,7 +38,7 @@ pub(crate) struct Mounts {
     is_asked: AtomicBool,
     /// Whether that holds their calls against signals.
     can_add_fds: AtomicBool,
-    trap_handler: OnceLock<Weak<TrapHandler>>,
+    trap_handler: OnceLock<Weak<dyn TrapAnswerer>>,
     by_device: Mutex<HashMap<DeviceNumber, Served>>,
 }
 
@@ -74,8 +75,8 @@ impl Mounts {
     }
 
     /// Has readers take the calls that they expect, as `trap_handler` is told of them.
-    pub(crate) fn set_trap_handler(&self, trap_handler: &Arc<TrapHandler>) {
-        let _ = self.trap_handler.set(Arc::downgrade(trap_handler));
+    pub(crate) fn set_trap_handler(&self, trap_handler: Weak<dyn TrapAnswerer>) {
+        let _ = self.trap_handler.set(trap_handler);
         self.sessions().iter().for_each(|session| self.introduce(session));
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use binder_os::MemoryPressure;
 
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 
 /// A shortage that goes on is heard of this often at most.
 const PAUSE: Duration = Duration::from_millis(250);

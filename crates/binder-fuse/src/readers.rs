@@ -12,10 +12,9 @@
 //! One that runs on and on loses it ([`realtime`]), and has it again a second later.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -23,164 +22,20 @@ use binder_os::{ReadError, processes, realtime};
 
 use crate::device::Batch;
 use crate::error::ServeError;
-use crate::housekeeper::{self, SPENT_AFTER};
+use crate::housekeeping::{SPENT_AFTER, give_up_own};
 use crate::io_queue::IoRequest;
-use crate::session::SessionShared;
+use crate::reader_places::ReaderPlace;
+use crate::shared::SessionShared;
 
 /// Bytes of one request's buffer: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
 
-/// More readers than these would wait for one another, as a rule.
-const MAX_READERS: usize = 8;
-/// More than these there are in no case.
-const MOST_READERS: usize = 64;
 /// After so many requests a reader looks whether the next is there already.
 const LOOK_EVERY: u32 = 8;
 /// After so many looks in a row that found one it is behind.
 const BEHIND_AFTER: u32 = 4;
 /// After so many that found none a further reader is not needed.
 const AHEAD_AFTER: u32 = 2;
-
-/// How reading came to its end.
-#[derive(Default)]
-pub(crate) struct SessionEnd {
-    result: Mutex<Option<Result<(), ServeError>>>,
-    has_come: Condvar,
-}
-
-impl SessionEnd {
-    fn come(&self, result: Result<(), ServeError>) {
-        *self.result.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(result);
-        self.has_come.notify_all();
-    }
-
-    /// Waits for it.
-    pub(crate) fn wait(&self) -> Result<(), ServeError> {
-        let mut result = self.result.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        loop {
-            match result.take() {
-                Some(result) => return result,
-                None => {
-                    let waited = self.has_come.wait(result);
-                    result = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
-                }
-            }
-        }
-    }
-}
-
-/// The places of all readers of a session.
-pub(crate) struct Readers {
-    places: Vec<ReaderPlace>,
-    /// The last place is that of the thread that watches rings.
-    watches_rings: bool,
-    parked: Parked,
-}
-
-/// Where a reader stands, as the housekeeper sees it.
-#[derive(Debug)]
-pub(crate) struct ReaderPlace {
-    /// Odd while it answers a request, even while it waits for one. Only the reader takes steps, and
-    /// the thread that takes its place.
-    steps: AtomicU64,
-    /// The number of its thread.
-    tid: AtomicU32,
-    /// The process in whose memory it is; 0 if in none.
-    client: AtomicU32,
-}
-
-/// The further readers that do not read now.
-#[derive(Default)]
-struct Parked {
-    /// How many of them are to read again, and whether all are to end.
-    state: Mutex<ParkedState>,
-    /// How many there are, for a look without the lock.
-    count: AtomicUsize,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct ParkedState {
-    wanted: usize,
-    is_over: bool,
-}
-
-impl Default for ReaderPlace {
-    fn default() -> Self {
-        // The first thread takes over from no other.
-        Self { steps: AtomicU64::new(1), tid: AtomicU32::new(0), client: AtomicU32::new(0) }
-    }
-}
-
-impl Readers {
-    /// Places for so many readers; without a number one for every two processors: what a call takes of the
-    /// driver's time, and of its clients', is about the same.
-    pub(crate) fn new(wanted: Option<NonZeroUsize>, watches_rings: bool) -> Self {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let count =
-            wanted.map_or((processors / 2).min(MAX_READERS), usize::from).clamp(1, MOST_READERS);
-        let places = count + usize::from(watches_rings);
-        let places = (0..places).map(|_| ReaderPlace::default()).collect();
-        Self { places, watches_rings, parked: Parked::default() }
-    }
-
-    /// How far all readers are, together.
-    pub(crate) fn steps(&self) -> u64 {
-        self.places.iter().map(|place| place.steps.load(Ordering::SeqCst)).sum()
-    }
-
-    /// Where each is that answers a request; the others are at 0.
-    pub(crate) fn busy_steps(&self, steps: &mut Vec<u64>) {
-        let busy = |place: &ReaderPlace| match place.steps.load(Ordering::Acquire) {
-            step if step % 2 == 1 => step,
-            _ => 0,
-        };
-        steps.clear();
-        steps.extend(self.places.iter().map(busy));
-    }
-
-    /// Whether a place is that of the thread that watches rings.
-    fn is_of_rings(&self, at: usize) -> bool {
-        self.watches_rings && at + 1 == self.places.len()
-    }
-
-    /// Lets the further readers end that do not read now.
-    fn end(&self) {
-        self.parked.state().is_over = true;
-        self.parked.changed.notify_all();
-    }
-}
-
-impl Parked {
-    /// Waits until another reader is wanted. Says whether to go on.
-    fn park(&self) -> bool {
-        let mut state = self.state();
-        self.count.fetch_add(1, Ordering::Relaxed);
-        while state.wanted == 0 && !state.is_over {
-            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
-        }
-        state.wanted = state.wanted.saturating_sub(1);
-        self.count.fetch_sub(1, Ordering::Relaxed);
-        !state.is_over
-    }
-
-    /// Whether there is a further reader that does not read now.
-    fn has_one(&self) -> bool {
-        self.count.load(Ordering::Relaxed) > 0
-    }
-
-    /// Has a further reader read, if there is one.
-    fn want_another(&self) {
-        if self.has_one() {
-            self.state().wanted = 1;
-            self.changed.notify_one();
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, ParkedState> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
 
 /// Another has taken the place of the thread that was a reader.
 pub(crate) struct Replaced;
@@ -377,19 +232,6 @@ fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
     thread::Builder::new().name(name.into()).spawn(read).map(drop)
 }
 
-impl ReaderPlace {
-    /// Puts the calling thread in the place of the reader that is busy with `step`, if it still is.
-    /// Returns where it begins, and in whose memory the other is stuck.
-    fn take_over(&self, step: u64) -> Option<(u64, Option<u32>)> {
-        let client = self.client.load(Ordering::Acquire);
-        let next = step + 2;
-        self.steps.compare_exchange(step, next, Ordering::AcqRel, Ordering::Relaxed).ok()?;
-        self.client.store(0, Ordering::Release);
-        self.tid.store(processes::own_thread(), Ordering::Relaxed);
-        Some((next, (client != 0).then_some(client)))
-    }
-}
-
 /// Gives readers their real-time priority, or gives it back after they have run for too long.
 pub(crate) fn promote(shared: &SessionShared) {
     // The thread that watches rings sees to that by itself.
@@ -426,7 +268,7 @@ impl RequestReader<'_> {
             }
             let shared = self.shared;
             if shared.housekeeping.take_close() && !shared.fuse.has_request_within(SPENT_AFTER) {
-                housekeeper::give_up_own();
+                give_up_own();
             }
             // Without a further reader there is nothing to find out.
             if shared.readers.parked.has_one() {
@@ -466,7 +308,64 @@ impl RequestReader<'_> {
         }
         None
     }
+
+    /// Runs the requests of busy clients until the session ends, or another thread takes its place.
+    fn watch_rings(&mut self) {
+        let shared = self.shared;
+        let watcher = &shared.ring_watcher;
+        let mut found = Vec::new();
+        while !watcher.is_over() {
+            let mut list = watcher.list();
+            list.take_news(watcher, &shared.rings, &mut found);
+            let is_idle = !list.look(&shared.rings, &mut found) && found.is_empty();
+            if is_idle && !list.look_longer() {
+                // While it waits no thread takes its place.
+                if !self.begin_wait() {
+                    return;
+                }
+                let slept = list.sleep(watcher, &shared.rings, &mut found);
+                self.end_wait();
+                if let Err(error) = slept {
+                    // Kernels before 5.16 cannot wait for several words, nor tell a caller's uid, so there are no rings.
+                    if error.kind() == io::ErrorKind::Unsupported {
+                        tracing::debug!(%error, "rings cannot be watched");
+                    } else {
+                        tracing::warn!(%error, "rings cannot be watched");
+                    }
+                    list.leave_all();
+                    return;
+                }
+                if shared.has_realtime_reader {
+                    list.note_wake_up();
+                }
+            }
+            drop(list);
+            // All are run before the memory of a client is touched: a thread that gets stuck there keeps none to itself.
+            let left = shared.run_all(found.drain(..), self.batch());
+            if !self.do_what_is_left(left) {
+                return;
+            }
+        }
+        watcher.list().leave_all();
+    }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_is_behind_after_looks_that_all_find_another_request() {
+        let mut backlog = Backlog::default();
+        let mut count = |times: u32, has_another: bool| {
+            (0..times * LOOK_EVERY).for_each(|_| backlog.count(|| has_another));
+            (backlog.is_behind(), backlog.is_ahead())
+        };
+        assert_eq!(count(BEHIND_AFTER - 1, true), (false, false));
+        assert_eq!(count(1, false), (false, false));
+        assert_eq!(count(BEHIND_AFTER - 1, true), (false, false));
+        assert_eq!(count(1, true), (true, false));
+        assert_eq!(count(1, true), (false, false), "one was wanted just now");
+        assert_eq!(count(AHEAD_AFTER, false), (false, true));
+    }
+}

@@ -9,7 +9,7 @@ use binder_report::{DeviceFigures, Door, Doors, Interfaces, LockUsage};
 
 use crate::device::DeviceState;
 use crate::logs::ShortLog;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::tree::DeviceId;
 
 /// By which a binderfs that is served is told in numbers.

@@ -1,7 +1,7 @@
 //! The ring: calls that come by shared memory (`binder-ring`), and their answers.
 //!
 //! A request of a ring is one like those of FUSE, with a number of its own kind ([`RingCallId`]): the front end makes no
-//! difference. Here it is taken out of its slot (`watcher`, or the ioctl by which a thread waits), its memory is
+//! difference. Here it is taken out of its slot (by the thread of the `watcher`, or the ioctl by which a thread waits), its memory is
 //! read and written where it lies in the slot (`access`), and it is answered there (`file`).
 //!
 //! A thread whose call brings files takes them from a socket (`files`). One whose descriptors must change otherwise is sent
@@ -9,74 +9,36 @@
 
 mod access;
 mod crowd;
-mod file;
+pub(crate) mod file;
 mod files;
-mod lanes;
+mod lane_calls;
+pub(crate) mod lanes;
+pub(crate) mod rings;
 mod urgency;
-mod watcher;
+pub(crate) mod watcher;
 
-use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 use binder_core::{Errno, ProcessKey, Standing};
 use binder_frontend::{Answer, Call, CallingThread, IoctlData, RequestContext};
 use binder_os::RingMemory;
-use binder_ring::layout::RETURNS_BYTES;
 use binder_ring::{RequestKind, RingAnswer, SlotIndex};
 use binder_uapi::{BinderWriteRead, RING_INTERRUPT, RING_VERSION, RingAttach, RingWait};
 use fuse_wire::{Header, reply};
-use slab::Slab;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::client_file::ClientFile;
 use crate::descriptors::mappings;
-use crate::device::{Batch, DeviceState, DeviceWork, Job};
+use crate::device::{Batch, Deferred, DeviceState, DeviceWork, Job};
 use crate::io_queue::IoRequest;
 use crate::memory_op::{MemoryAccessor, begin_call};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::strings::errno;
 use crate::wire::send;
 
-pub(crate) use file::{MovedFdWork, RingCallId, RingFile};
-pub(crate) use lanes::Lanes;
-pub(crate) use watcher::RingWatcher;
-
-use file::{BegunCall, Unbound, WaitBegun};
-
-/// The rings of a session.
-#[derive(Default)]
-pub(crate) struct Rings {
-    files: RwLock<Slab<Arc<RingFile>>>,
-    /// Calls for whose answer a thread waits in an ioctl, by the number of that request.
-    waits: Mutex<HashMap<u64, RingCallId>>,
-    /// Of the last call.
-    sequence: AtomicU32,
-    pub(crate) watcher: RingWatcher,
-}
-
-impl Rings {
-    fn get(&self, id: RingCallId) -> Option<Arc<RingFile>> {
-        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
-        files.get(id.file()).cloned()
-    }
-
-    fn remove(&self, ring: &Arc<RingFile>) {
-        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
-        if files.get(ring.number()).is_some_and(|it| Arc::ptr_eq(it, ring)) {
-            files.remove(ring.number());
-        }
-    }
-
-    fn next_sequence(&self) -> u32 {
-        self.sequence.fetch_add(1, Ordering::Relaxed)
-    }
-
-    fn waits(&self) -> MutexGuard<'_, HashMap<u64, RingCallId>> {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+use file::{MovedFdWork, RingCallId, RingFile, TakenRequest, Unbound, WaitBegun};
+use rings::{BegunCall, new_call};
 
 impl SessionShared {
     /// A client offers a segment.
@@ -101,12 +63,8 @@ impl SessionShared {
             mappings().take(file.payer(), 1).map_err(|error| errno(&io::Error::from(error)))?;
         let memfd = file.take_memfd(tid, wanted.fd)?;
         let memory = RingMemory::map(&memfd).map_err(|error| errno(&error))?;
-        let mut files = self.rings.files.write().unwrap_or_else(PoisonError::into_inner);
-        let entry = files.vacant_entry();
-        let number = entry.key();
-        let ring = Arc::new(RingFile::new(number, Arc::downgrade(file), process, memory, mapping));
-        entry.insert(ring.clone());
-        drop(files);
+        let make = |number| RingFile::new(number, process, memory, mapping);
+        let ring = self.rings.add(file, make);
         // A program that was replaced by another had the one before.
         if let Some(before) = file.set_ring(Some(ring)) {
             self.forget_ring(file, &before);
@@ -120,7 +78,7 @@ impl SessionShared {
         match file.set_ring(None) {
             Some(ring) => {
                 file.note_closed();
-                ring.close(file.clone());
+                self.rings.close(&ring, file.clone());
                 self.forget_ring(file, &ring);
             }
             None => {
@@ -137,23 +95,22 @@ impl SessionShared {
     }
 
     fn forget_ring(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>) {
-        self.rings.watcher.forget(ring);
+        self.ring_watcher.forget(ring);
         let ring = ring.clone();
         let end: DeviceWork = Box::new(move |state| {
             SlotIndex::all().for_each(|slot| state.end_slot(ring.end(slot)));
             ring.end_posted();
-            state.defer(move |shared| shared.end_ring_if_done(&ring));
+            state.defer(Deferred::EndRingIfDone(ring));
         });
         self.submit(&file.device, Job::Work(end));
     }
 
     /// Forgets a ring that is over once no call of its is under way, and ends its file if that is closed.
-    fn end_ring_if_done(&self, ring: &Arc<RingFile>) {
+    pub(crate) fn end_ring_if_done(&self, ring: &Arc<RingFile>) {
         if !ring.is_done() {
             return;
         }
-        self.rings.remove(ring);
-        if let Some((file, process)) = ring.take_closed() {
+        if let Some((file, process)) = self.rings.remove(ring) {
             let end: DeviceWork = Box::new(move |state| state.end_file(process));
             self.submit(&file.device, Job::Work(end));
             self.forget_open(&file);
@@ -177,7 +134,7 @@ impl SessionShared {
         ring.bind(slot, header.pid);
         let posted = ring.take_posted();
         if posted != 0 {
-            self.rings.watcher.note_rung(file, &ring);
+            self.ring_watcher.note_rung(file, &ring);
         }
         // The driver may have looked at its slot before that was bound to the thread.
         let left = self.run_slots(file, &ring, posted | slot.bit(), batch);
@@ -215,7 +172,7 @@ impl SessionShared {
         slots: u32,
         batch: &mut Batch,
     ) -> Option<IoRequest> {
-        let begin = |slot| ring.begin(file, slot, self.rings.next_sequence());
+        let begin = |slot| BegunCall::take(file, ring, slot, self.rings.next_sequence());
         self.run_all(SlotIndex::of_bits(slots).filter_map(begin), batch)
     }
 
@@ -246,7 +203,7 @@ impl SessionShared {
         if ring.as_ref().is_none_or(|ring| ring.end_wait(id, unique)) {
             self.refuse(unique, Errno::EINTR);
         }
-        if let Some(file) = ring.and_then(|ring| ring.file()) {
+        if let Some(file) = self.rings.file_of(id) {
             self.interrupt_in_ring(&file, id);
         }
         true
@@ -263,17 +220,18 @@ impl SessionShared {
         self.submit(&file.device, Job::Work(work));
     }
 
-    fn end_wait(&self, unique: u64) {
+    pub(crate) fn end_wait(&self, unique: u64) {
         self.rings.waits().remove(&unique);
         send(&self.fuse, &reply::ioctl(unique, 0, &[]));
     }
 
     /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
     fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
-        if begun.kind != RequestKind::Call {
+        if begun.request.kind != RequestKind::Call {
             return self.run_for_files(begun, batch);
         }
-        let BegunCall { file, ring, process, id, tid, call, moved, .. } = begun;
+        let BegunCall { file, ring, request } = begun;
+        let TakenRequest { process, id, tid, call, moved, .. } = request;
         let unique = id.to_unique();
         // What an ioctl of this thread was to go on with, and did not because of a signal, this call takes up.
         self.retract_expected_call(tid);
@@ -398,13 +356,6 @@ impl SessionShared {
     }
 }
 
-/// A call by a ring, whose returns go back with its answer as far as they have room.
-fn new_call(batch: &mut Batch, request: RequestContext, posted: &BinderWriteRead) -> Box<Call> {
-    let mut call = batch.spares.call(request, IoctlData::of(posted));
-    call.carry_returns(posted.read_buffer.wrapping_add(posted.read_consumed), RETURNS_BYTES);
-    call
-}
-
 impl MovedFdWork {
     /// Ends it: no thread goes on with it.
     fn end(self, state: &mut DeviceState) {
@@ -429,7 +380,7 @@ impl DeviceState {
             self.frontend.interrupt(id.to_unique());
         }
         if let Some(unique) = wait {
-            self.defer(move |shared| shared.end_wait(unique));
+            self.defer(Deferred::EndRingWait(unique));
         }
         if let Some(moved) = moved {
             moved.end(self);

@@ -5,16 +5,12 @@
 //! kernel adds the files to its descriptors, and the answer to that call is the ioctl's. No file is
 //! lent to another process, and no call is made that a filter of the program's own might object to.
 //!
-//! What the two of them have to know of each other's doing lies here meanwhile.
+//! What the two of them have to know of each other's doing lies in `expected_calls` meanwhile.
 
-use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use binder_core::{
-    CapturedFile, CopyFault, CopyOut, Errno, FdWork, NotInstalled, ProcessKey, SuspendedCallKey,
-};
+use binder_core::{CopyFault, CopyOut, Errno, FdWork, NotInstalled, SuspendedCallKey};
 use binder_frontend::{CallerState, FdWorkResult, IoctlData, NextStep, RequestContext};
 use binder_os::injection::{self, InjectionError, NO_ROOM};
 use binder_os::seccomp;
@@ -22,133 +18,26 @@ use binder_uapi::BinderWriteRead;
 use fuse_wire::reply;
 use zerocopy::IntoBytes;
 
+use crate::blocking_pool::WorkStart;
 use crate::client_file::{CanAddFds, ClientFile};
-use crate::device::{DeviceWork, Job};
-use crate::fd_work::{self, FdTask, FdTaskKind, Held, WaitsIn, Worker};
+use crate::expected_calls::ExpectedCall;
+use crate::fd_task::{self, FdTask, FdTaskKind, Held, WaitsIn, Worker};
+use crate::fd_work;
 use crate::files::HeldFile;
 use crate::io_queue::IoRequest;
 use crate::memory_handle::MemoryHandle;
-use crate::quota::Account;
 use crate::readers::{Replaced, RequestReader};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::strings::errno;
 use crate::trapped_call::Waiting;
-use crate::tree::DeviceId;
 use crate::wire::send;
-
-/// A thread that is on its way to the supervisor.
-pub(crate) struct ExpectedCall {
-    file: Arc<ClientFile>,
-    request: RequestContext,
-    call: BinderWriteRead,
-    work: SuspendedCallKey,
-    files: Vec<HeldFile>,
-}
-
-impl ExpectedCall {
-    /// The account that pays for the work.
-    pub(crate) fn payer(&self) -> Account {
-        self.file.payer_of(&self.request)
-    }
-
-    /// Takes it back: a signal came between, and the ioctl was interrupted. The next read takes up the
-    /// descriptor work.
-    pub(crate) fn retract(self, shared: &SessionShared) {
-        let Self { file, request, work: key, files, .. } = self;
-        let work: DeviceWork = Box::new(move |state| {
-            let files = files.into_iter().map(CapturedFile::new).collect();
-            state.frontend.retract_fd_work(request.unique, key, files);
-        });
-        shared.submit(&file.device, Job::Work(work));
-    }
-}
-
-/// Threads that are expected at the supervisor.
-#[derive(Default)]
-pub(crate) struct ExpectedCalls {
-    /// By their numbers.
-    expected: Mutex<HashMap<u32, Expected>>,
-    /// How many there are, for a look without the lock. A thread is expected before it can call again.
-    count: AtomicUsize,
-}
-
-enum Expected {
-    Call(Box<ExpectedCall>),
-    /// It asks whether the supervisor is there.
-    Question,
-}
-
-impl ExpectedCalls {
-    /// Takes what a thread comes for that gives `argument` as the address of its struct.
-    pub(crate) fn take(&self, tid: u32, argument: u64) -> Option<ExpectedCall> {
-        self.with_expected(|expected| match expected.remove(&tid)? {
-            Expected::Call(call) if call.request.argument == argument => Some(*call),
-            other => {
-                expected.insert(tid, other);
-                None
-            }
-        })
-    }
-
-    /// Forgets a thread that has ended, or makes another call instead.
-    pub(crate) fn forget(&self, tid: u32) -> Option<ExpectedCall> {
-        // Mostly no thread is expected, and a lock is saved with each call.
-        if self.count.load(Ordering::Acquire) == 0 {
-            return None;
-        }
-        match self.with_expected(|expected| expected.remove(&tid))? {
-            Expected::Call(call) => Some(*call),
-            Expected::Question => None,
-        }
-    }
-
-    /// Forgets the threads of a process, and returns the requests that they were to have answered.
-    pub(crate) fn forget_process(&self, device: DeviceId, process: ProcessKey) -> Vec<u64> {
-        let is_its = |expected: &Expected| match expected {
-            Expected::Call(call) => {
-                (call.file.device.id, call.request.process) == (device, process)
-            }
-            Expected::Question => false,
-        };
-        let gone: Vec<_> =
-            self.with_expected(|expected| expected.extract_if(|_, it| is_its(it)).collect());
-        let unique = |expected| match expected {
-            Expected::Call(call) => Some(call.request.unique),
-            Expected::Question => None,
-        };
-        gone.into_iter().filter_map(|(_, expected): (u32, _)| unique(expected)).collect()
-    }
-
-    /// Expects the question of a thread, until it is forgotten.
-    pub(crate) fn expect_question(&self, tid: u32) {
-        self.with_expected(|expected| expected.insert(tid, Expected::Question));
-    }
-
-    /// Whether a thread was to ask.
-    pub(crate) fn is_asking(&self, tid: u32) -> bool {
-        self.with_expected(|expected| matches!(expected.get(&tid), Some(Expected::Question)))
-    }
-
-    fn expect(&self, call: ExpectedCall) {
-        let tid = call.request.tid;
-        let call = Expected::Call(Box::new(call));
-        self.with_expected(|expected| expected.insert(tid, call));
-    }
-
-    fn with_expected<T>(&self, work: impl FnOnce(&mut HashMap<u32, Expected>) -> T) -> T {
-        let mut expected = self.expected.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let result = work(&mut expected);
-        self.count.store(expected.len(), Ordering::Release);
-        result
-    }
-}
 
 /// Whether the thread of descriptor work can be sent to the supervisor for it: for files that we have open.
 pub(crate) fn is_fit(task: &FdTask) -> bool {
     task.can_add_fds == CanAddFds::Yes
         && !task.request.is_compat
         && matches!(task.waits_in, WaitsIn::Request)
-        && matches!(&task.purpose, FdTaskKind::FdWork(fd_work) if fd_work::has_files_only(fd_work))
+        && matches!(&task.purpose, FdTaskKind::FdWork(fd_work) if fd_task::has_files_only(fd_work))
 }
 
 /// What came of an attempt to send a thread to the supervisor.
@@ -181,7 +70,7 @@ pub(crate) fn begin(shared: &SessionShared, task: FdTask, ready: impl FnOnce()) 
     let put_down = || {
         if let Some(fd_work) = fd_work.take() {
             let FdWork { key: work, install, .. } = *fd_work;
-            let files = fd_work::held_files(install).collect();
+            let files = fd_task::held_files(install).collect();
             let file = file.clone();
             shared.expected.expect(ExpectedCall { file, request, call, work, files });
         }
@@ -260,6 +149,29 @@ pub(crate) fn complete(
 }
 
 impl SessionShared {
+    /// Has a thread of the pool do descriptor work.
+    pub(crate) fn run_fd_task(&self, task: FdTask) {
+        let (payer, unique) = (task.payer(), task.request.unique);
+        let is_request = task.waits_in.is_request();
+        let session = self.this.clone();
+        let work = move |start| {
+            let Some(shared) = session.upgrade() else { return };
+            match start {
+                WorkStart::Killed => fd_work::end_as_killed(&shared, task),
+                WorkStart::OnPool => {
+                    if let AddFdStart::Left(task) = begin(&shared, task, || {}) {
+                        fd_work::run(&shared, task);
+                    }
+                }
+            }
+        };
+        if is_request {
+            self.pool.run_for_request(payer, unique, work);
+        } else {
+            self.pool.run(payer, move || work(WorkStart::OnPool));
+        }
+    }
+
     /// Sends a thread to the supervisor and gives it its files there. To leave that to others takes longer.
     pub(crate) fn add_fd(
         &self,
@@ -268,11 +180,11 @@ impl SessionShared {
     ) -> Result<Option<IoRequest>, Replaced> {
         let pid = task.file.pid;
         if self.slow.holds(pid) {
-            self.pool.run_fd_task(task);
+            self.run_fd_task(task);
             return Ok(None);
         }
         if !reader.advance(pid) {
-            self.pool.run_fd_task(task);
+            self.run_fd_task(task);
             return Err(Replaced);
         }
         let files = self.give_files(task);
@@ -301,12 +213,12 @@ impl SessionShared {
         let trap_handler =
             self.supervision.trap_handler().filter(|_| !self.supervision.tardy.holds(pid));
         let mut expected = None;
-        let expect = || expected = trap_handler.as_ref().and_then(|it| it.listener.expect());
+        let expect = || expected = trap_handler.as_ref().and_then(|it| it.listener().expect());
         match begin(self, task, expect) {
             AddFdStart::OnItsWay => {}
             AddFdStart::Over => return Vec::new(),
             AddFdStart::Left(task) => {
-                self.pool.run_fd_task(task);
+                self.run_fd_task(task);
                 return Vec::new();
             }
         }
@@ -440,7 +352,7 @@ impl Trapped {
         file.take_back_memory(request.unique, handle);
         let (waits_in, can_add_fds) = (WaitsIn::Trapped(waiting), CanAddFds::Yes);
         let task = FdTask { file, request, call, waits_in, purpose, can_add_fds };
-        shared.pool.run_fd_task(task);
+        shared.run_fd_task(task);
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod device_calls;
 mod devices;
-mod log_queue;
+mod log_writer;
 mod logs;
 mod open;
 mod read;
@@ -12,69 +12,53 @@ mod trace;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 
-use binder_core::{DebugIds, Errno, Limits, MemoryBudget, ProcessKey};
+use binder_core::{DebugIds, Errno, Limits};
 use binder_frontend::Event;
 use binder_os::{
-    BINDERFS_TYPE, DetachedMount, FuseDevice, MappedMemory, MountOptions, SteadyClock, ThreadWatch,
-    proc_files,
+    BINDERFS_TYPE, DetachedMount, FuseDevice, MountOptions, SteadyClock, ThreadWatch, proc_files,
 };
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
     InitOffer, InitTerms, Message, OpenedFile, Operation, Request, SetAttr, StatFs, reply,
 };
-use slab::Slab;
 
 use device_calls::IoctlCall;
 
-use crate::blocking_pool::BlockingPool;
 use crate::brokers::Brokers;
-use crate::client_file::ClientFile;
 use crate::descriptors;
 use crate::detached_calls::DetachedCalls;
-use crate::device::{Batch, Device, Job};
+use crate::device::{Batch, Job};
 use crate::error::{MountError, ServeError};
-use crate::events::{Events, FollowerId};
+use crate::events::Events;
 use crate::exit_watcher::ExitWatcher;
 use crate::fd_work::WARNING_INTERVAL;
-use crate::freezer::{FreezeQueue, FreezerEvent, FreezerThread};
-use crate::housekeeper::{Housekeeper, Housekeeping};
+use crate::freeze_queue::FreezeQueue;
+use crate::freezer::FreezerThread;
+use crate::housekeeper::Housekeeper;
+use crate::housekeeping::Housekeeping;
 use crate::io_queue::{IoQueue, IoRequest};
-use crate::logs::LogFile;
-use crate::mapping::Route;
+use crate::log_queue::LogQueue;
 use crate::memory;
-use crate::options::{BufferRoute, Options};
-use crate::past::Past;
+use crate::options::Options;
 use crate::pids::Pids;
 use crate::pressure::PressureThread;
 use crate::priorities::Priorities;
-use crate::process_handles::ProcessHandles;
-use crate::readers::{self, Readers};
+use crate::reader_places::{Readers, SessionEnd};
+use crate::readers;
 use crate::report::FiguresReader;
-use crate::ring::Rings;
-use crate::seccomp_add_fd::ExpectedCalls;
+use crate::ring::rings::Rings;
+use crate::ring::watcher::RingWatcher;
 use crate::served::Served;
+use crate::shared::{File, SessionShared};
 use crate::slow::SlowClients;
 use crate::supervision::SupervisorLink;
+use crate::texts::TextBudget;
 use crate::trace::TraceHub;
 use crate::tree::Tree;
 use crate::warnings::{LIMIT_INTERVAL, Warnings};
 use crate::wire::send;
-
-/// A table of so many files keeps its capacity.
-const FEW_FILES: usize = 64;
-
-/// An open file of the mount.
-enum File {
-    Device { file: Arc<ClientFile>, process: ProcessKey, memory: Option<Arc<MappedMemory>> },
-    Control,
-    Feature(&'static [u8]),
-    Log { log: LogFile, text: Option<Arc<logs::KeptText>> },
-    Events(FollowerId),
-    Trace(FollowerId),
-}
 
 /// A mounted binderfs. It answers while [`serve`](MountedBinderfs::serve) runs.
 pub struct MountedBinderfs {
@@ -94,62 +78,6 @@ impl LimitsControl {
             session.set_limits(limits);
         }
     }
-}
-
-/// What all threads of a session share.
-///
-/// Locks are taken one at a time, never one within another, with three exceptions: a job of a device may look at
-/// the threads of a file, a device is added while `tree` is held, and the `trace` has an order of its own. No job takes `tree` or `files`.
-pub(crate) struct SessionShared {
-    pub(crate) fuse: Arc<FuseDevice>,
-    delivery: BufferRoute,
-    /// Whether the reader has a real-time priority, unless it runs for too long.
-    pub(crate) has_realtime_reader: bool,
-    security_label: String,
-    /// Chosen when the first device is opened.
-    route: OnceLock<Route>,
-    /// The device number by which /proc shows files of this mount.
-    served: Served,
-    tree: Mutex<Tree>,
-    files: Arc<RwLock<Slab<File>>>,
-    pids: Arc<Pids>,
-    devices: RwLock<Vec<Arc<Device>>>,
-    past: Mutex<Past>,
-    limits: Mutex<Limits>,
-    ids: DebugIds,
-    /// When the clock of all devices was 0; `None` where no statistics are shown.
-    clock: Option<SteadyClock>,
-    events: Mutex<Events>,
-    trace: Arc<TraceHub>,
-    /// Whether the data of calls may be traced, too.
-    traces_data: bool,
-    /// Of threads that serve calls.
-    pub(crate) priorities: Priorities,
-    /// Whether clients may have rings.
-    pub(crate) has_rings: bool,
-    pub(crate) rings: Rings,
-    /// Of the memory of receive buffers, for all mounts of the daemon.
-    pub(crate) budget: MemoryBudget,
-    texts: logs::TextBudget,
-    log_queue: log_queue::LogQueue,
-    next_follower: AtomicU64,
-    pub(crate) housekeeping: Housekeeping,
-    pub(crate) readers: Readers,
-    pub(crate) end: readers::SessionEnd,
-    pub(crate) io_queue: IoQueue,
-    pub(crate) slow: SlowClients,
-    pub(crate) detached_calls: DetachedCalls,
-    pub(crate) pool: Arc<BlockingPool>,
-    pub(crate) expected: Arc<ExpectedCalls>,
-    pub(crate) freezer: FreezeQueue,
-    /// Until its thread is started.
-    freezer_told: Mutex<Option<Receiver<FreezerEvent>>>,
-    pub(crate) brokers: Brokers,
-    pub(crate) warnings: Warnings,
-    /// Warnings about clients that meet limits.
-    pub(crate) limit_warnings: Warnings,
-    pub(crate) supervision: SupervisorLink,
-    pub(crate) threads: Arc<ThreadWatch>,
 }
 
 impl MountedBinderfs {
@@ -240,7 +168,13 @@ impl MountedBinderfs {
         let mount = fuse.mount(&mount_options).map_err(MountError::Create)?;
         let (freezer, freezer_told) = FreezeQueue::new();
         let clock = options.statistics.then(SteadyClock::start);
-        let shared = SessionShared {
+        let (served, pids, threads) = (
+            Served::new(mount.device().map_err(MountError::Create)?),
+            Pids::of_this_process().map_err(MountError::Create)?,
+            Arc::new(ThreadWatch::new().map_err(MountError::Create)?),
+        );
+        let shared = Arc::new_cyclic(|this| SessionShared {
+            this: this.clone(),
             trace: Arc::new(TraceHub::new(fuse.clone(), clock)),
             traces_data: options.trace_data,
             events: Mutex::new(Events::new(fuse.clone())),
@@ -249,10 +183,10 @@ impl MountedBinderfs {
             has_realtime_reader,
             security_label: options.security_label.clone(),
             route: OnceLock::new(),
-            served: Served::new(mount.device().map_err(MountError::Create)?),
+            served,
             tree: Mutex::new(tree),
             files: Arc::default(),
-            pids: Pids::of_this_process().map_err(MountError::Create)?,
+            pids,
             devices: RwLock::default(),
             past: Mutex::default(),
             limits: Mutex::new(descriptors::affordable(options.limits)),
@@ -261,13 +195,14 @@ impl MountedBinderfs {
             priorities: Priorities::new(options.inheritance),
             has_rings: options.rings,
             rings: Rings::default(),
+            ring_watcher: RingWatcher::default(),
             budget: memory::budget(options.limits.all_bytes),
-            texts: logs::TextBudget::default(),
-            log_queue: log_queue::LogQueue::default(),
+            texts: TextBudget::default(),
+            log_queue: LogQueue::default(),
             next_follower: AtomicU64::new(0),
             housekeeping: Housekeeping::default(),
             readers: Readers::new(options.readers, options.rings),
-            end: readers::SessionEnd::default(),
+            end: SessionEnd::default(),
             io_queue: IoQueue::default(),
             slow: SlowClients::default(),
             detached_calls: DetachedCalls::default(),
@@ -279,12 +214,12 @@ impl MountedBinderfs {
             warnings: Warnings::one_in(WARNING_INTERVAL),
             limit_warnings: Warnings::one_in(LIMIT_INTERVAL),
             supervision: SupervisorLink::none(),
-            threads: Arc::new(ThreadWatch::new().map_err(MountError::Create)?),
-        };
+            threads,
+        });
         for (id, name) in named {
             shared.make_device(id, name);
         }
-        Ok((Self { shared: Arc::new(shared) }, mount))
+        Ok((Self { shared }, mount))
     }
 
     pub(crate) fn shared(&self) -> &Arc<SessionShared> {
@@ -314,7 +249,7 @@ impl MountedBinderfs {
     pub fn serve(self) -> Result<(), ServeError> {
         let shared = &self.shared;
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
-        shared.pool.start(shared).map_err(ServeError::Thread)?;
+        shared.pool.start().map_err(ServeError::Thread)?;
         let told =
             shared.freezer_told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         let freezer = told.map(|told| FreezerThread::start(shared, told)).transpose();
@@ -324,7 +259,7 @@ impl MountedBinderfs {
         readers::start(shared).map_err(ServeError::Thread)?;
         let result = shared.end.wait();
         shared.trace.stop_writer();
-        shared.rings.watcher.stop();
+        shared.ring_watcher.stop();
         shared.pool.close();
         listener.stop();
         exit_watcher.stop();
@@ -455,11 +390,6 @@ impl SessionShared {
         None
     }
 
-    /// The number by which the kernel knows files of this mount.
-    pub(crate) fn device(&self) -> proc_files::DeviceNumber {
-        self.served.device()
-    }
-
     /// Changes what a remount may change.
     pub(crate) fn remount(&self, devices_max: u32, is_read_only: bool) {
         let mut tree = self.tree();
@@ -487,10 +417,6 @@ impl SessionShared {
         }
     }
 
-    pub(crate) fn events(&self) -> MutexGuard<'_, Events> {
-        self.events.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
     fn attr(&self, unique: u64, node: u64) {
         let attr = self.tree().attr(node);
         // What was looked up says how long; what is asked for is wanted now.
@@ -512,33 +438,6 @@ impl SessionShared {
         self.attr(unique, node);
     }
 
-    fn remove_file(&self, fh: u64) -> Option<File> {
-        self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner()).try_remove(index(fh))
-    }
-
-    fn files(&self) -> std::sync::RwLockReadGuard<'_, Slab<File>> {
-        self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    pub(crate) fn tree(&self) -> MutexGuard<'_, Tree> {
-        self.tree.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// Shrinks tables that have held many files.
-    pub(crate) fn shrink(&self) {
-        let mut files = self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if files.capacity() > FEW_FILES && files.len() < files.capacity() / 4 {
-            files.shrink_to_fit();
-        }
-        drop(files);
-        self.tree().shrink();
-        ProcessHandles::shrink();
-    }
-
-    pub(crate) fn refuse(&self, unique: u64, error: Errno) {
-        send(&self.fuse, &reply::error(unique, error.number()));
-    }
-
     fn respond<'m, T>(
         &self,
         unique: u64,
@@ -550,13 +449,4 @@ impl SessionShared {
             Err(refused) => self.refuse(unique, refused),
         }
     }
-}
-
-fn insert_file(files: &RwLock<Slab<File>>, file: File) -> u64 {
-    files.write().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(file) as u64 + 1
-}
-
-/// Where a file lies. Handle 0 is that of directories, and names none.
-fn index(fh: u64) -> usize {
-    usize::try_from(fh).map_or(usize::MAX, |fh| fh.wrapping_sub(1))
 }

@@ -5,16 +5,27 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use binder_os::ThreadStatus;
 
+use crate::notify_listener::NotifyListener;
 use crate::slow::SlowClients;
-use crate::supervisor::TrapHandler;
+use crate::trapped_call::Waiting;
 
+/// The supervisor, as readers know it that have sent a thread there.
+pub(crate) trait TrapAnswerer: Send + Sync {
+    /// Where calls are trapped.
+    fn listener(&self) -> &NotifyListener;
+
+    /// Answers a call, or sees to it that it is answered.
+    fn answer(&self, waiting: Waiting);
+}
+
+/// What a session knows of the supervisor.
 pub(crate) struct SupervisorLink {
     /// The seccomp filters that every client has, and that let our calls pass.
     client_filters: AtomicU32,
     /// The supervisor can give files to processes that have its filter.
     can_add_fds: AtomicBool,
     /// Answers trapped calls; absent until the supervisor runs.
-    trap_handler: OnceLock<Weak<TrapHandler>>,
+    trap_handler: OnceLock<Weak<dyn TrapAnswerer>>,
     /// Clients that did not come to the supervisor when they were expected.
     pub(crate) tardy: SlowClients,
 }
@@ -43,11 +54,11 @@ impl SupervisorLink {
         self.can_add_fds.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_trap_handler(&self, trap_handler: Weak<TrapHandler>) {
+    pub(crate) fn set_trap_handler(&self, trap_handler: Weak<dyn TrapAnswerer>) {
         let _ = self.trap_handler.set(trap_handler);
     }
 
-    pub(crate) fn trap_handler(&self) -> Option<Arc<TrapHandler>> {
+    pub(crate) fn trap_handler(&self) -> Option<Arc<dyn TrapAnswerer>> {
         self.trap_handler.get()?.upgrade()
     }
 }

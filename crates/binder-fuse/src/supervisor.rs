@@ -18,14 +18,15 @@ use binder_os::seccomp::{NotifyFd, TrapAnswer, Trapped, TrappedCall};
 use binder_os::{FileId, ThreadStatus, injection, proc_files};
 
 use crate::contexts::Contexts;
-use crate::device::{DeviceWork, Job};
-use crate::fd_work::Worker;
+use crate::device::{Deferred, DeviceWork, Job};
+use crate::fd_task::Worker;
 use crate::files::HeldFile;
 use crate::mounts::Mounts;
 use crate::notify_listener::NotifyListener;
 use crate::options::Options;
 use crate::seccomp_add_fd;
 use crate::session::MountedBinderfs;
+use crate::supervision::TrapAnswerer;
 use crate::trapped_call::{MountAnswer, Waiting};
 
 /// How many calls about mounting are answered at a time.
@@ -38,11 +39,11 @@ pub struct Supervisor {
 }
 
 /// Answers trapped calls.
-pub(crate) struct TrapHandler {
+struct TrapHandler {
     mounts: Arc<Mounts>,
     contexts: Arc<Contexts>,
     workers: Arc<AtomicUsize>,
-    pub(crate) listener: NotifyListener,
+    listener: NotifyListener,
 }
 
 impl Supervisor {
@@ -73,7 +74,8 @@ impl Supervisor {
         let listener = NotifyListener::new(listener)?;
         let trap_handler =
             Arc::new(TrapHandler { mounts, contexts, workers: Arc::default(), listener });
-        trap_handler.mounts.set_trap_handler(&trap_handler);
+        let known: Arc<dyn TrapAnswerer> = trap_handler.clone();
+        trap_handler.mounts.set_trap_handler(Arc::downgrade(&known));
         while let Some(waiting) = trap_handler.listener.next()? {
             trap_handler.answer(waiting);
         }
@@ -81,15 +83,19 @@ impl Supervisor {
     }
 }
 
-impl TrapHandler {
+impl TrapAnswerer for TrapHandler {
+    fn listener(&self) -> &NotifyListener {
+        &self.listener
+    }
+
     /// Answers a call, or sees to it that it is answered. No client holds this up: the pool gives files to
     /// a thread that no reader has waited for.
-    pub(crate) fn answer(&self, waiting: Waiting) {
+    fn answer(&self, waiting: Waiting) {
         let TrappedCall::Diversion { argument } = waiting.trapped.call else {
             return self.decide(waiting);
         };
         match self.mounts.take_expected(waiting.trapped.tid, argument) {
-            Some((shared, expected)) => shared.pool.run(expected.payer(), move |shared| {
+            Some((shared, expected)) => shared.run_in_pool(expected.payer(), move |shared| {
                 let files = seccomp_add_fd::complete(shared, Worker::Pool, waiting, expected);
                 files.into_iter().for_each(HeldFile::close);
             }),
@@ -97,7 +103,9 @@ impl TrapHandler {
             None => waiting.answer(TrapAnswer::Refuse(Errno::EINTR.number())),
         }
     }
+}
 
+impl TrapHandler {
     fn decide(&self, waiting: Waiting) {
         let Trapped { tid, call, .. } = waiting.trapped;
         let of_caller = |fd| proc_files::id_of_descriptor(tid, fd).ok();
@@ -160,12 +168,11 @@ impl TrapHandler {
         let work: DeviceWork = Box::new(move |state| {
             let memory = &mut state.clients;
             let result = state.frontend.null_ioctl(&request, thread, command, memory);
-            state.defer(move |_| {
-                waiting.answer(match result {
-                    Ok(()) => TrapAnswer::Done,
-                    Err(error) => TrapAnswer::Refuse(error.number()),
-                });
-            });
+            let answer = match result {
+                Ok(()) => TrapAnswer::Done,
+                Err(error) => TrapAnswer::Refuse(error.number()),
+            };
+            state.defer(Deferred::AnswerTrapped(waiting, answer));
         });
         shared.submit(&file.device, Job::WorkFor(request.caller(), work));
     }

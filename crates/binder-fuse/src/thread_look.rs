@@ -7,7 +7,7 @@ use binder_core::ProcessKey;
 
 use crate::client_file::ClientFile;
 use crate::device::{Device, DeviceState, DeviceWork, Job};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 use crate::tree::DeviceId;
 
 /// Processes and threads that are looked at in one go: a tenth of a millisecond's worth.
@@ -90,7 +90,7 @@ impl SessionShared {
     fn look_for_mapping(&self, file: &Arc<ClientFile>, process: ProcessKey) {
         let Some(look) = file.begin_look() else { return };
         let device: Arc<Device> = file.device.clone();
-        self.pool.run(look.payer, move |shared| {
+        self.run_in_pool(look.payer, move |shared| {
             if look.finds_none() {
                 tracing::debug!(pid = look.payer.pid, "a receive buffer is mapped no more");
                 let lose: DeviceWork = Box::new(move |state| {

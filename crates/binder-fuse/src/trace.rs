@@ -16,12 +16,12 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use binder_core::{
-    Errno, LogEntry, SendEnd, TraceEvent, Traced, TracedData, TracedObject, TransactionKind,
+    Errno, LogEntry, ProcessKey, SendEnd, TraceEvent, Traced, TracedData, TracedObject,
+    TransactionKind,
 };
-use binder_os::{FuseDevice, SteadyClock, descendants, proc_files};
+use binder_os::{FuseDevice, MappedMemory, SteadyClock, descendants, proc_files};
 use binder_trace::{CarriedObject, SendKind, SendStatus, SentRecord, TraceRecord};
 
-use crate::client::Clients;
 use crate::events::FollowerId;
 use crate::logs::DataWanted;
 use crate::stream_reads::StreamRead;
@@ -282,16 +282,20 @@ pub(crate) struct DeviceTracer {
     sent: SentRecord,
 }
 
+/// The memory of a process's receive buffer.
+type BufferOf<'c> = dyn Fn(ProcessKey) -> Option<&'c MappedMemory> + 'c;
+
 impl DeviceTracer {
     pub(crate) fn new(hub: Arc<TraceHub>, device: &str, data: DataWanted) -> Self {
         let (events, batch) = (Vec::new(), RecordBatch::default());
         Self { hub, data, events, batch, sent: no_send(device) }
     }
 
-    /// Hands on the events that `take` moves out of the core. The data of sends still lies in the buffers of `clients`.
+    /// Hands on the events that `take` moves out of the core. The data of sends still lies in the receive buffers,
+    /// whose memory `buffer_of` finds.
     pub(crate) fn hand_on(
         &mut self,
-        clients: &Clients,
+        buffer_of: &BufferOf<'_>,
         take: impl FnOnce(&mut Vec<TraceEvent>) -> u64,
     ) {
         let dropped = take(&mut self.events);
@@ -307,7 +311,7 @@ impl DeviceTracer {
                     let (at_ns, sent) = (event.at_ns, &mut self.sent);
                     put_send(sent, at_ns, entry, within);
                     (sent.interface, sent.data) =
-                        look_at_data(entry.kind, data, clients, self.data);
+                        look_at_data(entry.kind, data, buffer_of, self.data);
                     self.batch.push_sent(event, sent);
                 }
                 ref other => {
@@ -330,12 +334,11 @@ impl DeviceTracer {
 fn look_at_data(
     kind: TransactionKind,
     place: Option<TracedData>,
-    clients: &Clients,
+    buffer_of: &BufferOf<'_>,
     wanted: DataWanted,
 ) -> (Option<String>, Vec<u8>) {
     let Some(TracedData { receiver, start, len }) = place else { return (None, Vec::new()) };
-    let Some(client) = clients.get(receiver) else { return (None, Vec::new()) };
-    let memory = client.buffer.memory();
+    let Some(memory) = buffer_of(receiver) else { return (None, Vec::new()) };
     let read = |at: usize, into: &mut [u8]| {
         at + into.len() <= len as usize && memory.read(start as usize + at, into).is_ok()
     };

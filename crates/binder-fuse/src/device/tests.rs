@@ -30,9 +30,10 @@ impl UnmountedDevice {
     fn with_clock(clock: Option<SteadyClock>) -> Self {
         let fuse = Arc::new(FuseDevice::open().expect("/dev/fuse can be opened"));
         let clients = Clients::new(fuse.clone(), Arc::default());
-        let (budget, expected) = (MemoryBudget::new(1 << 20), Arc::default());
+        let budget = MemoryBudget::new(1 << 20);
+        let forget_expected = Box::new(|_| Vec::new());
         let (context, inheritance) = (Context::new(), Inheritance::Nothing);
-        let state = DeviceState::new(0, context, clients, budget, expected, inheritance, clock);
+        let state = DeviceState::new(context, clients, budget, forget_expected, inheritance, clock);
         Self { device: Arc::new(Device::new(0, "binder".into(), state)), fuse }
     }
 

@@ -12,7 +12,7 @@ use binder_uapi::BinderTransactionDataSg;
 use super::file::{RingCallId, SlotData};
 use crate::client_file::ClientFile;
 use crate::memory_op::{MemoryAccessor, ReservedBuffer, guarded};
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 
 /// A client's memory, as far as it lies in a slot.
 struct OfSlot<'r, R> {

@@ -3,7 +3,7 @@
 use std::array;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use binder_core::{Errno, FdWork, ProcessKey, Standing};
@@ -18,7 +18,6 @@ use binder_ring::{
 };
 use binder_uapi::BinderWriteRead;
 
-use crate::client_file::ClientFile;
 use crate::quota::Charge;
 
 /// The number of a ring's request, among those of FUSE: the kernel's own are below.
@@ -58,7 +57,6 @@ impl RingCallId {
 #[derive(Debug)]
 pub(crate) struct RingFile {
     number: usize,
-    file: Weak<ClientFile>,
     process: ProcessKey,
     memory: RingMemory,
     /// Of those that are bound to a thread.
@@ -69,8 +67,6 @@ pub(crate) struct RingFile {
     pub(super) is_watched: AtomicBool,
     /// Its file is closed, or has another ring.
     pub(super) is_over: AtomicBool,
-    /// Its file, once that is closed and until it is ended.
-    closed: Mutex<Option<Arc<ClientFile>>>,
     /// When a thread last posted something of which only its ioctl told.
     rung_at: Mutex<Option<Instant>>,
     /// Which places in the list of lanes are taken, how many lanes are offered, and whether threads are to come to the driver:
@@ -128,9 +124,7 @@ impl SlotData<'_> {
 }
 
 /// A request that was taken out of a slot.
-pub(crate) struct BegunCall {
-    pub(super) file: Arc<ClientFile>,
-    pub(super) ring: Arc<RingFile>,
+pub(super) struct TakenRequest {
     pub(super) process: ProcessKey,
     pub(super) id: RingCallId,
     /// The thread of the slot.
@@ -166,21 +160,18 @@ const BUSY_WITHIN: Duration = Duration::from_millis(20);
 impl RingFile {
     pub(super) fn new(
         number: usize,
-        file: Weak<ClientFile>,
         process: ProcessKey,
         memory: RingMemory,
         mapping: Charge,
     ) -> Self {
         Self {
             number,
-            file,
             process,
             memory,
             slots: array::from_fn(|_| Mutex::default()),
             bound: Mutex::default(),
             is_watched: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
-            closed: Mutex::default(),
             rung_at: Mutex::default(),
             has_lane: Default::default(),
             offers: AtomicU32::new(0),
@@ -189,12 +180,13 @@ impl RingFile {
         }
     }
 
-    pub(super) fn number(&self) -> usize {
-        self.number
+    /// Whose it is, as its device names the open file.
+    pub(super) fn process(&self) -> ProcessKey {
+        self.process
     }
 
-    pub(super) fn file(&self) -> Option<Arc<ClientFile>> {
-        self.file.upgrade()
+    pub(super) fn number(&self) -> usize {
+        self.number
     }
 
     pub(super) fn bell(&self) -> &Bell {
@@ -251,12 +243,7 @@ impl RingFile {
     }
 
     /// Takes the request out of a slot, if there is one.
-    pub(super) fn begin(
-        self: &Arc<Self>,
-        file: &Arc<ClientFile>,
-        slot: SlotIndex,
-        sequence: u32,
-    ) -> Option<BegunCall> {
+    pub(super) fn take_request(&self, slot: SlotIndex, sequence: u32) -> Option<TakenRequest> {
         let segment = self.memory.segment();
         let mut bound = self.slot(slot);
         // The thread of a slot that is not bound makes the ioctl that binds it; and a thread makes one call at a time.
@@ -270,8 +257,7 @@ impl RingFile {
         *call = Some(RingCall { id, request, was_interrupted: false });
         let (process, tid, moved) = (self.process, *tid, moved.take());
         let RingRequest { kind, call, .. } = request;
-        let (file, ring) = (file.clone(), self.clone());
-        Some(BegunCall { file, ring, process, id, tid, kind, call, moved })
+        Some(TakenRequest { process, id, tid, kind, call, moved })
     }
 
     /// Notes that a signal wants to end a call.
@@ -340,17 +326,6 @@ impl RingFile {
             return Unbound { call: Some(call.id), wait: wait.take(), moved: moved.take() };
         }
         self.unbind(index, None)
-    }
-
-    /// Has the file, which is closed, end with the last call.
-    pub(super) fn close(&self, file: Arc<ClientFile>) {
-        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
-    }
-
-    /// The file that is to be ended. The first caller gets it.
-    pub(super) fn take_closed(&self) -> Option<(Arc<ClientFile>, ProcessKey)> {
-        let file = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
-        file.map(|file| (file, self.process))
     }
 
     /// Whether it is over, and all calls are answered.

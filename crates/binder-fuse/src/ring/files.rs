@@ -8,27 +8,27 @@ use binder_frontend::RequestContext;
 use binder_os::client_files;
 use binder_ring::{MOST_FILES, RequestKind, RingAnswer};
 
-use super::file::{BegunCall, MovedFdWork};
-use super::new_call;
+use super::file::{MovedFdWork, TakenRequest};
+use super::rings::{BegunCall, new_call};
 use crate::client_file::ClientFile;
 use crate::device::{Batch, DeviceWork, Job};
-use crate::fd_work;
+use crate::fd_task;
 use crate::files::HeldFile;
 use crate::io_queue::IoRequest;
-use crate::session::SessionShared;
+use crate::shared::SessionShared;
 
 /// The answer to a thread whose call waits for descriptor work.
 pub(super) fn way_of(work: &FdWork) -> i32 {
-    let can_be_sent = fd_work::has_files_only(work) && work.install.len() <= MOST_FILES;
+    let can_be_sent = fd_task::has_files_only(work) && work.install.len() <= MOST_FILES;
     if can_be_sent { RingAnswer::FILES } else { RingAnswer::DECLINED }
 }
 
 impl SessionShared {
     /// Runs a request that is about the files of the call before it. Returns the first of what may take its time.
     pub(super) fn run_for_files(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
-        match (begun.kind, &begun.moved) {
+        match (begun.request.kind, &begun.request.moved) {
             (RequestKind::Socket(number), Some(moved)) => {
-                let sent = self.send_files(&begun.file, begun.tid, number, &moved.work);
+                let sent = self.send_files(&begun.file, begun.request.tid, number, &moved.work);
                 self.keep_moved(begun, if sent.is_ok() { 0 } else { RingAnswer::DECLINED });
                 sent.ok().map(|socket| IoRequest::Close(vec![socket]))
             }
@@ -46,7 +46,7 @@ impl SessionShared {
 
     /// Answers a request after which the files are still to be taken.
     fn keep_moved(&self, begun: BegunCall, result: i32) {
-        let BegunCall { ring, id, call, moved, .. } = begun;
+        let BegunCall { ring, request: TakenRequest { id, call, moved, .. }, .. } = begun;
         if let Some(moved) = moved {
             ring.move_out(id, moved);
         }
@@ -76,7 +76,7 @@ impl SessionShared {
 
     /// Goes on with a call whose thread has taken the files.
     fn take_numbers(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
-        let BegunCall { file, ring, id, moved, .. } = begun;
+        let BegunCall { file, ring, request: TakenRequest { id, moved, .. } } = begun;
         let MovedFdWork { request: from, call, work } = *moved?;
         let FdWork { key, install, .. } = *work;
         let numbers = ring.read_numbers(id, install.len())?;
@@ -87,7 +87,7 @@ impl SessionShared {
             state.frontend.finish_moved_fd_work(from.unique, to, key, numbers, memory);
         });
         let left = self.bring(&file, &ring, id, Job::WorkFor(request.caller(), finish), batch);
-        self.io_queue.push(IoRequest::Close(fd_work::held_files(install).collect()));
+        self.io_queue.push(IoRequest::Close(fd_task::held_files(install).collect()));
         left
     }
 }

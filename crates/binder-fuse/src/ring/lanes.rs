@@ -5,38 +5,22 @@
 //! takes a call over when a party of it asks for that. Both note in slots of their rings what they do, which the driver
 //! believes each of itself alone.
 //!
-//! All is done with the device's lock, in time before others hear of it: the [look](DeviceState::see_to_lanes) at what has
+//! All is done with the device's lock (`lane_calls`), in time before others hear of it: the look at what has
 //! changed is the last thing in it, and answers go out afterwards.
 
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use binder_core::{Caller, DirectCall, Errno, LaneTarget, ProcessKey, Waits};
-use binder_lane::layout::SEGMENT_BYTES;
+use binder_core::{Errno, LaneTarget, ProcessKey};
 use binder_lane::{LaneId, LaneNote, NoteKind};
-use binder_os::{client_files, priority, ring_memory};
 use binder_ring::SlotIndex;
 use binder_uapi::{LaneAccept, LaneOpen};
-use fuse_wire::{Header, reply};
-use zerocopy::{FromBytes, IntoBytes};
 
-use super::errno;
 use super::file::RingFile;
-use crate::client_file::ClientFile;
-use crate::device::{DeviceState, DeviceWork, Job};
 use crate::files::HeldFile;
 use crate::quota::Charge;
-use crate::session::SessionShared;
-use crate::wire::send;
 
-/// As many lanes lead to one open file: each costs its threads a look.
-const MOST_OF_SERVER: usize = 8;
-/// As many lanes a user's open files of a device call by.
-const MOST_OF_USER: usize = 32;
-/// As many a device has: each is looked at whenever something was done.
-const MOST_OF_DEVICE: usize = 64;
 /// A lane is kept for so long at least, if others want one.
 const KEPT_FOR: Duration = Duration::from_secs(1);
 /// What a lane takes of the daemon's descriptors until its server has taken it: the segment, and the caller's thread.
@@ -45,83 +29,84 @@ const FILES: usize = 2;
 /// The lanes of a device.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
-    lanes: Vec<Lane>,
-    last: Option<LaneId>,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) last: Option<LaneId>,
 }
 
 /// A lane.
 #[derive(Debug)]
-struct Lane {
-    id: LaneId,
-    caller: LaneCaller,
-    handle: u32,
-    target: LaneTarget,
-    server: LaneEnd,
+pub(super) struct Lane {
+    pub(super) id: LaneId,
+    pub(super) caller: LaneThread,
+    pub(super) handle: u32,
+    pub(super) target: LaneTarget,
+    pub(super) server: PlaceInRing,
     /// Until the server has taken it.
-    offer: Option<LaneOffer>,
-    is_revoked: bool,
-    granted_at: Instant,
+    pub(super) offer: Option<LaneOffer>,
+    pub(super) is_revoked: bool,
+    pub(super) granted_at: Instant,
 }
 
 /// The thread that calls by a lane.
 #[derive(Debug)]
-struct LaneCaller {
-    process: ProcessKey,
-    tid: u32,
-    slot: SlotIndex,
+pub(super) struct LaneThread {
+    pub(super) process: ProcessKey,
+    pub(super) tid: u32,
+    pub(super) slot: SlotIndex,
     /// Who it was then, and who pays.
-    uid: u32,
-    payer: u32,
-    end: LaneEnd,
+    pub(super) uid: u32,
+    pub(super) payer: u32,
+    pub(super) end: PlaceInRing,
 }
 
 /// A ring, and the place of a lane in its list.
 #[derive(Debug)]
-struct LaneEnd {
-    ring: Arc<RingFile>,
-    place: usize,
+pub(super) struct PlaceInRing {
+    pub(super) ring: Arc<RingFile>,
+    pub(super) place: usize,
 }
 
 /// What a server is to be given.
 #[derive(Debug)]
-struct LaneOffer {
-    segment: OwnedFd,
-    thread: OwnedFd,
-    _charges: [Charge; FILES],
+pub(crate) struct LaneOffer {
+    pub(super) segment: OwnedFd,
+    pub(super) thread: OwnedFd,
+    pub(super) _charges: [Charge; FILES],
 }
 
-/// What a thread asks for that wants a lane.
-struct LaneWish {
-    process: ProcessKey,
-    tid: u32,
-    uid: u32,
-    handle: u32,
-    ring: Arc<RingFile>,
-    file: Arc<ClientFile>,
-    offer: LaneOffer,
+/// What became of a request about lanes.
+pub(crate) enum LaneAnswer {
+    Opened(Result<LaneOpen, Errno>),
+    /// What its thread gets is sent to a socket of the thread's.
+    Taken {
+        socket: HeldFile,
+        taken: Result<(LaneAccept, LaneOffer), Errno>,
+    },
+    /// A call was taken over, or a lane given back.
+    Ended(Result<(), Errno>),
 }
 
-impl LaneEnd {
-    fn set(&self, id: Option<LaneId>) {
+impl PlaceInRing {
+    pub(super) fn set(&self, id: Option<LaneId>) {
         self.ring.set_lane(self.place, id.map_or(0, LaneId::number));
     }
 }
 
 impl Lane {
     /// Whether it was taken back, and its object is needed by no thread of the server.
-    fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.is_revoked && (!self.server.ring.is_current() || self.serving_slot().is_none())
     }
 
     /// The slot of the server's thread that serves a call of it, as the server says.
-    fn serving_slot(&self) -> Option<SlotIndex> {
+    pub(super) fn serving_slot(&self) -> Option<SlotIndex> {
         let ring = &self.server.ring;
         let serves = |slot: &SlotIndex| ring.lane_note(*slot).is(self.id, NoteKind::Serves);
         SlotIndex::all().filter(serves).find(|slot| ring.tid_of(*slot).is_some())
     }
 
     /// Takes it back: it is not there for anyone who looks from here on.
-    fn revoke(&mut self) {
+    pub(super) fn revoke(&mut self) {
         if !self.is_revoked {
             self.is_revoked = true;
             self.caller.end.set(None);
@@ -136,17 +121,17 @@ impl Lane {
 
 impl Lanes {
     /// Whether there are none, and nothing is to be seen to.
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.lanes.is_empty()
     }
 
     /// Takes all back.
-    fn revoke_all(&mut self) {
+    pub(super) fn revoke_all(&mut self) {
         self.lanes.iter_mut().for_each(Lane::revoke);
     }
 
     /// Takes those of a process back, that it calls or is called by. Says whether calls to it are under way.
-    fn revoke_of(&mut self, process: ProcessKey) -> bool {
+    pub(super) fn revoke_of(&mut self, process: ProcessKey) -> bool {
         let mut is_serving = false;
         for lane in &mut self.lanes {
             let is_server = lane.target.server == process;
@@ -159,7 +144,7 @@ impl Lanes {
     }
 
     /// Takes the oldest lane to a server back: another thread wants one. That may not be in use; one that is, is asked for anew.
-    fn make_room(&mut self, server: ProcessKey) {
+    pub(super) fn make_room(&mut self, server: ProcessKey) {
         let granted =
             self.lanes.iter_mut().filter(|it| it.target.server == server && !it.is_revoked);
         if let Some(oldest) = granted.min_by_key(|lane| lane.granted_at)
@@ -175,7 +160,7 @@ impl Lanes {
         granted.filter(|it| it.target.server == process || it.caller.process == process).count()
     }
 
-    fn next_id(&self) -> LaneId {
+    pub(super) fn next_id(&self) -> LaneId {
         let first = LaneId::new(1).expect("a number");
         let mut id = self.last.map_or(first, LaneId::next);
         while self.lanes.iter().any(|lane| lane.id == id) {
@@ -183,295 +168,4 @@ impl Lanes {
         }
         id
     }
-}
-
-impl DeviceState {
-    /// Opens a lane as a thread wishes. Returns its number, and its place in the thread's ring.
-    fn open_lane(&mut self, wish: LaneWish) -> Result<LaneOpen, Errno> {
-        let LaneWish { process, tid, uid, handle, ring, file, offer } = wish;
-        if self.is_traced() {
-            return Err(Errno::EAGAIN);
-        }
-        let target = self.frontend.context().lane_target(process, handle)?;
-        let server_file = self.frontend.file(target.server).ok_or(Errno::EINVAL)?;
-        let server = server_file.ring().filter(|ring| ring.serves_lanes()).ok_or(Errno::EPERM)?;
-        if server_file.has_filter() || !have_same_priority(tid, server_file.pid) {
-            return Err(Errno::EPERM);
-        }
-        // A thread has one; what it had is given back when it asks for another.
-        let had = |lane: &&mut Lane| lane.caller.process == process && lane.caller.tid == tid;
-        self.lanes.lanes.iter_mut().filter(had).for_each(Lane::revoke);
-        let lanes = &self.lanes.lanes;
-        let to_server = lanes.iter().filter(|it| it.target.server == target.server).count();
-        let payer = file.payer().uid;
-        let of_user = lanes.iter().filter(|it| it.caller.payer == payer && !it.is_revoked).count();
-        let slot = ring.slot_of(tid).ok_or(Errno::EPERM)?;
-        if to_server >= MOST_OF_SERVER || of_user >= MOST_OF_USER || lanes.len() >= MOST_OF_DEVICE {
-            self.lanes.make_room(target.server);
-            return Err(Errno::EMFILE);
-        }
-        let (place, server_place) = (ring.free_lane_place(), server.free_lane_place());
-        let (place, server_place) = place.zip(server_place).ok_or(Errno::EMFILE)?;
-        let id = self.lanes.next_id();
-        self.lanes.last = Some(id);
-        let end = LaneEnd { ring, place };
-        let caller = LaneCaller { process, tid, slot, uid, payer, end };
-        let server = LaneEnd { ring: server, place: server_place };
-        server.ring.set_gate(true);
-        caller.end.set(Some(id));
-        server.set(Some(id));
-        server.ring.count_offers(1);
-        self.frontend.context_mut().hold_lane(&target);
-        let offer = Some(offer);
-        let (is_revoked, granted_at) = (false, Instant::now());
-        let lane = Lane { id, caller, handle, target, server, offer, is_revoked, granted_at };
-        self.lanes.lanes.push(lane);
-        let place = u32::try_from(place).unwrap_or(u32::MAX);
-        let server_euid = target.server_euid;
-        Ok(LaneOpen { handle, fd: 0, id: id.number(), place, server_euid })
-    }
-
-    /// Takes the next lane that is offered to a process.
-    fn take_offer(&mut self, process: ProcessKey) -> Result<(LaneAccept, LaneOffer), Errno> {
-        let offered = |lane: &&mut Lane| lane.target.server == process && lane.offer.is_some();
-        let lane = self.lanes.lanes.iter_mut().find(offered).ok_or(Errno::ENOENT)?;
-        let offer = lane.offer.take().ok_or(Errno::ENOENT)?;
-        lane.server.ring.count_offers(-1);
-        let accepted = LaneAccept {
-            socket: 0,
-            id: lane.id.number(),
-            place: u32::try_from(lane.server.place).unwrap_or(u32::MAX),
-            sender_pid: lane.target.sender_pid,
-            ptr: lane.target.name.ptr,
-            cookie: lane.target.name.cookie,
-        };
-        Ok((accepted, offer))
-    }
-
-    /// Takes over the call of a lane, which thread `tid` of a process makes or serves.
-    ///
-    /// Either may lie. What is believed is what each says of itself: that it makes a call of this lane, or serves one.
-    fn adopt_from_lane(&mut self, process: ProcessKey, tid: u32, id: u32) -> Result<(), Errno> {
-        let lanes = &self.lanes.lanes;
-        let lane = lanes.iter().find(|lane| lane.id.number() == id).ok_or(Errno::ESRCH)?;
-        let (id, caller, server) = (lane.id, &lane.caller, &lane.server);
-        let asking = if caller.process == process && caller.tid == tid {
-            caller.end.ring.lane_note(caller.slot)
-        } else if lane.target.server == process {
-            server.ring.lane_note(server.ring.slot_of(tid).ok_or(Errno::EPERM)?)
-        } else {
-            return Err(Errno::EPERM);
-        };
-        if asking.is_adopted(id) {
-            return Ok(());
-        }
-        let slot = lane.serving_slot().ok_or(Errno::ESRCH)?;
-        let server_tid = server.ring.tid_of(slot).ok_or(Errno::ESRCH)?;
-        let server_note = server.ring.lane_note(slot);
-        if !server_note.adopt(id, NoteKind::Serves) {
-            return Err(Errno::ESRCH);
-        }
-        let caller_note = caller.end.ring.lane_note(caller.slot);
-        if !caller_note.adopt(id, NoteKind::Calls) {
-            // Its reply is for no one.
-            server_note.give_back(id, NoteKind::Serves);
-            return Err(Errno::ESRCH);
-        }
-        let [code, flags] = caller.end.ring.lane_call(caller.slot);
-        let euid = caller.end.ring.file().and_then(|file| file.caller_uid(caller.tid));
-        let from = Caller {
-            process: caller.process,
-            tid: caller.tid,
-            euid: euid.unwrap_or(caller.uid),
-            waits: Waits::UntilReady,
-        };
-        let server = lane.target.server;
-        let call = DirectCall { from, handle: lane.handle, code, flags, server, server_tid };
-        self.frontend.context_mut().adopt_call(&call).inspect_err(|_| {
-            caller_note.give_back(id, NoteKind::Calls);
-            server_note.give_back(id, NoteKind::Serves);
-        })
-    }
-
-    fn close_lane(&mut self, process: ProcessKey, id: u32) {
-        let is_its = |it: &&mut Lane| it.id.number() == id && it.caller.process == process;
-        self.lanes.lanes.iter_mut().filter(is_its).for_each(Lane::revoke);
-    }
-
-    /// Takes the lanes of a process back. Says whether calls to it are under way.
-    pub(crate) fn revoke_lanes_of(&mut self, process: ProcessKey) -> bool {
-        self.lanes.revoke_of(process)
-    }
-
-    /// Takes all lanes back.
-    pub(crate) fn revoke_lanes(&mut self) {
-        self.lanes.revoke_all();
-    }
-
-    /// Sees what has become of lanes, once something was done with the device: takes back those that are not what they were,
-    /// lets go of what those held, and tells servers whether their threads may look for calls.
-    pub(crate) fn see_to_lanes(&mut self) {
-        if self.lanes.is_empty() {
-            return;
-        }
-        let context = self.frontend.context();
-        for lane in &mut self.lanes.lanes {
-            let Lane { caller, handle, target, server, .. } = &*lane;
-            let is_as_it_was = caller.end.ring.is_current()
-                && server.ring.is_current()
-                && caller.end.ring.slot_of(caller.tid) == Some(caller.slot)
-                && context.lane_target(caller.process, *handle) == Ok(*target);
-            if !is_as_it_was {
-                lane.revoke();
-            }
-        }
-        // A thread of a server that serves a call of a lane needs the object.
-        let ended: Vec<Lane> = self.lanes.lanes.extract_if(.., |it| it.has_ended()).collect();
-        for lane in &ended {
-            self.frontend.context_mut().release_lane(&lane.target);
-        }
-        if !ended.is_empty() {
-            self.frontend.carry_out_effects();
-        }
-        let context = self.frontend.context();
-        for lane in &self.lanes.lanes {
-            lane.server.ring.set_gate(context.wants_idle_thread(lane.target.server));
-        }
-    }
-}
-
-/// Whether a thread and another process are given processors alike: by the lane the one does the other's work.
-fn have_same_priority(tid: u32, pid: u32) -> bool {
-    let of = |thread| {
-        let priority = priority::of(thread).ok().flatten()?;
-        Some((priority.policy, priority.level))
-    };
-    of(tid).is_some_and(|own| of(pid) == Some(own))
-}
-
-impl SessionShared {
-    /// A thread asks for a lane.
-    pub(crate) fn open_lane(
-        &self,
-        header: &Header,
-        file: &Arc<ClientFile>,
-        process: ProcessKey,
-        data: &[u8],
-    ) {
-        let unique = header.unique;
-        let wish = self.lane_wish(header, file, process, data);
-        let wish = match wish {
-            Ok(wish) => wish,
-            Err(error) => return self.refuse(unique, error),
-        };
-        self.do_for_lane(file, process, header.pid, move |state| {
-            let opened = state.open_lane(wish);
-            state.defer(move |shared| match opened {
-                Ok(opened) => send(&shared.fuse, &reply::ioctl(unique, 0, opened.as_bytes())),
-                Err(error) => shared.refuse(unique, error),
-            });
-        });
-    }
-
-    fn lane_wish(
-        &self,
-        header: &Header,
-        file: &Arc<ClientFile>,
-        process: ProcessKey,
-        data: &[u8],
-    ) -> Result<LaneWish, Errno> {
-        let LaneOpen { handle, fd, .. } =
-            LaneOpen::read_from_bytes(data).map_err(|_| Errno::EINVAL)?;
-        let (tid, uid) = (header.pid, header.uid);
-        let ring = file.ring().filter(|ring| ring.calls_by_lanes()).ok_or(Errno::EINVAL)?;
-        // A thread that calls by a lane waits there, whatever the file's mode.
-        let is_nonblocking = file.mode().is_nonblocking();
-        if is_nonblocking || file.has_filter() || file.caller_uid(tid) != Some(uid) {
-            return Err(Errno::EPERM);
-        }
-        let charges = [file.another_charge()?, file.another_charge()?];
-        let segment = file.take_memfd(tid, fd)?;
-        ring_memory::check_segment(&segment, SEGMENT_BYTES).map_err(|error| errno(&error))?;
-        let thread = file.thread_pidfd(tid).ok_or(Errno::EPERM)?;
-        let offer = LaneOffer { segment, thread, _charges: charges };
-        let file = file.clone();
-        Ok(LaneWish { process, tid, uid, handle, ring, file, offer })
-    }
-
-    /// A thread takes a lane that its process is offered.
-    pub(crate) fn accept_lane(
-        &self,
-        header: &Header,
-        file: &Arc<ClientFile>,
-        process: ProcessKey,
-        data: &[u8],
-    ) {
-        let (unique, tid) = (header.unique, header.pid);
-        let socket = LaneAccept::read_from_bytes(data).map_err(|_| Errno::EINVAL);
-        let socket = socket.and_then(|wanted| {
-            let charge = file.another_charge()?;
-            file.take_file(tid, wanted.socket, charge, self.pool.clone())
-        });
-        let socket = match socket {
-            Ok(socket) => socket,
-            Err(error) => return self.refuse(unique, error),
-        };
-        self.do_for_lane(file, process, tid, move |state| {
-            let taken = state.take_offer(process);
-            state.defer(move |shared| {
-                let sent = taken.and_then(|(accepted, offer)| {
-                    send_offer(&socket, &offer)?;
-                    Ok(accepted)
-                });
-                match sent {
-                    Ok(it) => send(&shared.fuse, &reply::ioctl(unique, 0, it.as_bytes())),
-                    Err(error) => shared.refuse(unique, error),
-                }
-            });
-        });
-    }
-
-    /// A thread has its call taken over, or gives its lane back.
-    pub(crate) fn end_in_lane(
-        &self,
-        header: &Header,
-        file: &Arc<ClientFile>,
-        process: ProcessKey,
-        data: &[u8],
-        is_adoption: bool,
-    ) {
-        let (unique, tid) = (header.unique, header.pid);
-        let Ok(id) = u32::read_from_bytes(data) else {
-            return self.refuse(unique, Errno::EINVAL);
-        };
-        self.do_for_lane(file, process, tid, move |state| {
-            let done = if is_adoption {
-                state.adopt_from_lane(process, tid, id)
-            } else {
-                state.close_lane(process, id);
-                Ok(())
-            };
-            state.defer(move |shared| match done {
-                Ok(()) => send(&shared.fuse, &reply::ioctl(unique, 0, &[])),
-                Err(error) => shared.refuse(unique, error),
-            });
-        });
-    }
-
-    fn do_for_lane(
-        &self,
-        file: &Arc<ClientFile>,
-        process: ProcessKey,
-        tid: u32,
-        work: impl FnOnce(&mut DeviceState) + Send + 'static,
-    ) {
-        let work: DeviceWork = Box::new(work);
-        self.submit_in_line(&file.device, Job::WorkFor((process, tid), work));
-    }
-}
-
-fn send_offer(socket: &HeldFile, offer: &LaneOffer) -> Result<(), Errno> {
-    let to = socket.descriptor().ok_or(Errno::EBADF)?;
-    let files = [offer.segment.as_fd(), offer.thread.as_fd()];
-    client_files::send(to, files).map_err(|error| errno(&io::Error::from(error)))
 }

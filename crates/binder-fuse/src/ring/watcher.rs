@@ -1,6 +1,6 @@
-//! The bells of busy clients, and the thread that watches them.
+//! The bells of busy clients, as the thread that watches them sees them.
 //!
-//! It is a reader, but that its requests come from slots: one that is stuck in a client's memory is followed by another
+//! That is a reader, but that its requests come from slots: one that is stuck in a client's memory is followed by another
 //! ([`readers`](crate::readers)). Clients that post nothing for a while are watched no longer: their next call comes by an
 //! ioctl.
 
@@ -15,12 +15,11 @@ use binder_os::ring_memory::{self, MOST_BELLS};
 use binder_ring::layout::NO_CPU;
 use binder_ring::{BellState, SlotIndex};
 
-use super::Rings;
 use super::crowd::Crowd;
-use super::file::{BegunCall, RingFile};
+use super::file::RingFile;
+use super::rings::{BegunCall, Rings};
 use super::urgency::Urgency;
 use crate::client_file::ClientFile;
-use crate::readers::RequestReader;
 
 /// A client that has posted nothing for so long is watched no longer.
 const IDLE_AFTER: Duration = Duration::from_millis(50);
@@ -42,7 +41,7 @@ pub(crate) struct RingWatcher {
 }
 
 #[derive(Debug, Default)]
-struct WatchList {
+pub(crate) struct WatchList {
     watched: Vec<Watched>,
     crowd: Crowd,
     urgency: Urgency,
@@ -99,59 +98,27 @@ impl RingWatcher {
         ring_memory::wake_one(&self.news);
     }
 
-    fn list(&self) -> MutexGuard<'_, WatchList> {
+    /// Whether the thread is to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn list(&self) -> MutexGuard<'_, WatchList> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl RequestReader<'_> {
-    /// Runs the requests of busy clients until the session ends, or another thread takes its place.
-    pub(crate) fn watch_rings(&mut self) {
-        let shared = self.shared;
-        let watcher = &shared.rings.watcher;
-        let mut found = Vec::new();
-        while !watcher.is_over.load(Ordering::Acquire) {
-            let mut list = watcher.list();
-            if watcher.news.swap(0, Ordering::Acquire) != 0 {
-                list.take_news(watcher, &shared.rings, &mut found);
-            }
-            let is_idle = !list.look(&shared.rings, &mut found) && found.is_empty();
-            if is_idle && !list.look_longer() {
-                // While it waits no thread takes its place.
-                if !self.begin_wait() {
-                    return;
-                }
-                let slept = list.sleep(&shared.rings, &mut found);
-                self.end_wait();
-                if let Err(error) = slept {
-                    // Kernels before 5.16 cannot wait for several words, nor tell a caller's uid, so there are no rings.
-                    if error.kind() == io::ErrorKind::Unsupported {
-                        tracing::debug!(%error, "rings cannot be watched");
-                    } else {
-                        tracing::warn!(%error, "rings cannot be watched");
-                    }
-                    list.watched.drain(..).for_each(|watched| watched.leave());
-                    return;
-                }
-                if shared.has_realtime_reader
-                    && let Some(now) = list.woken_at
-                {
-                    list.urgency.note_wake_up(now);
-                }
-            }
-            drop(list);
-            // All are run before the memory of a client is touched: a thread that gets stuck there keeps none to itself.
-            let left = shared.run_all(found.drain(..), self.batch());
-            if !self.do_what_is_left(left) {
-                return;
-            }
-        }
-        watcher.list().watched.drain(..).for_each(|watched| watched.leave());
-    }
-}
-
 impl WatchList {
-    fn take_news(&mut self, watcher: &RingWatcher, rings: &Rings, found: &mut Vec<BegunCall>) {
+    /// Takes up rings that are to be watched from here on, and forgets those that have ended.
+    pub(crate) fn take_news(
+        &mut self,
+        watcher: &RingWatcher,
+        rings: &Rings,
+        found: &mut Vec<BegunCall>,
+    ) {
+        if watcher.news.swap(0, Ordering::Acquire) == 0 {
+            return;
+        }
         self.watched.retain(|watched| {
             let is_over = watched.ring.is_over.load(Ordering::Acquire);
             if is_over {
@@ -180,7 +147,7 @@ impl WatchList {
     }
 
     /// Takes out the requests that were posted. Says whether there were any.
-    fn look(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
+    pub(crate) fn look(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> bool {
         let (mut requests, mut newcomers) = (0, 0);
         for watched in &mut self.watched {
             let posted = watched.take_posted(rings, found, self.woken_at);
@@ -199,7 +166,7 @@ impl WatchList {
     }
 
     /// Waits for a moment whether something is posted, if to sleep would take longer. Says whether it is.
-    fn look_longer(&self) -> bool {
+    pub(crate) fn look_longer(&self) -> bool {
         let latest = self.watched.iter().max_by_key(|it| it.seen_at);
         let own_cpu = processes::own_cpu();
         if self.urgency.is_urgent() || latest.is_none_or(|latest| latest.cpu == own_cpu) {
@@ -212,7 +179,12 @@ impl WatchList {
     }
 
     /// Sleeps until a bell is rung, and gives up those that were not for long.
-    fn sleep(&mut self, rings: &Rings, found: &mut Vec<BegunCall>) -> io::Result<()> {
+    pub(crate) fn sleep(
+        &mut self,
+        watcher: &RingWatcher,
+        rings: &Rings,
+        found: &mut Vec<BegunCall>,
+    ) -> io::Result<()> {
         self.tell_cpu();
         for watched in &self.watched {
             watched.ring.bell().set(BellState::Asleep);
@@ -220,7 +192,7 @@ impl WatchList {
         if !self.watched.iter().any(|it| it.ring.bell().has_posted()) {
             let bells = self.watched.iter().map(|it| it.ring.bell().word());
             let within = (!self.watched.is_empty()).then_some(IDLE_AFTER);
-            ring_memory::sleep(&rings.watcher.news, bells, within)?;
+            ring_memory::sleep(&watcher.news, bells, within)?;
         }
         self.tell_cpu();
         let now = Instant::now();
@@ -238,6 +210,18 @@ impl WatchList {
             is_kept
         });
         Ok(())
+    }
+
+    /// The thread has slept, and may have a real-time priority: looks whether it needs that.
+    pub(crate) fn note_wake_up(&mut self) {
+        if let Some(now) = self.woken_at {
+            self.urgency.note_wake_up(now);
+        }
+    }
+
+    /// Tells all clients that their bells are not heard.
+    pub(crate) fn leave_all(&mut self) {
+        self.watched.drain(..).for_each(|watched| watched.leave());
     }
 
     /// Tells clients where the thread runs, or that none of their threads is to look for its answer.
@@ -277,7 +261,7 @@ impl Watched {
         let before = found.len();
         for slot in SlotIndex::of_bits(posted) {
             self.cpu = self.ring.client_cpu(slot);
-            found.extend(self.ring.begin(&self.file, slot, rings.next_sequence()));
+            found.extend(BegunCall::take(&self.file, &self.ring, slot, rings.next_sequence()));
         }
         self.in_vain = if found.len() > before { 0 } else { self.in_vain + 1 };
         self.seen_at = woken_at.unwrap_or(self.seen_at);

@@ -1,9 +1,7 @@
 //! Ioctls and polls of devices: they become events of the front end of the device.
 
-use std::sync::Arc;
-
 use binder_core::{Errno, ProcessKey};
-use binder_frontend::{CallingThread, Event, IoctlData, RequestContext};
+use binder_frontend::{Answer, CallingThread, Event, IoctlData, RequestContext};
 use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN,
     ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD, BINDER_WRITE_READ, BinderWriteRead,
@@ -12,10 +10,10 @@ use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{Header, reply};
 use zerocopy::FromBytes;
 
-use super::{File, SessionShared, index};
 use crate::client_file::ClientFile;
-use crate::device::{Batch, DeviceWork, Job};
+use crate::device::{Batch, Deferred, DeviceWork, Job};
 use crate::io_queue::IoRequest;
+use crate::shared::{File, SessionShared, index};
 use crate::tree::DeviceId;
 
 /// An ioctl, as FUSE has it.
@@ -130,7 +128,7 @@ impl SessionShared {
     /// Ends the call behind request `target` because of a signal, on the device numbered `from` or one of the
     /// next; the interruption itself is request `unique`. If there is no such call (yet), the kernel is asked to
     /// repeat the interruption, and forgets it if the request is gone.
-    pub(super) fn interrupt(&self, unique: u64, target: u64, from: DeviceId) {
+    pub(crate) fn interrupt(&self, unique: u64, target: u64, from: DeviceId) {
         let Some(device) = self.device_numbered(from) else {
             if !self.events().interrupt(target)
                 && !self.trace.interrupt(target)
@@ -144,21 +142,26 @@ impl SessionShared {
         };
         let work: DeviceWork = Box::new(move |state| {
             if !state.frontend.interrupt(target) {
-                state.defer(move |shared| shared.interrupt(unique, target, from + 1));
+                state.defer(Deferred::Interrupt { unique, target, from: from + 1 });
             }
         });
         self.submit_in_line(&device, Job::Work(work));
     }
 
-    /// The open file of a device behind a handle.
-    pub(super) fn process_of(&self, fh: u64) -> Option<(Arc<ClientFile>, ProcessKey)> {
-        match self.files().get(index(fh))? {
-            File::Device { file, process, .. } => Some((file.clone(), *process)),
-            File::Control
-            | File::Feature(_)
-            | File::Log { .. }
-            | File::Events(_)
-            | File::Trace(_) => None,
+    /// A signal wants to end the call behind a request. Says whether no front end has it.
+    pub(crate) fn interrupt_detached_call(&self, unique: u64) -> bool {
+        let is_found = self.detached_calls.interrupt(unique);
+        if is_found {
+            self.cancel_interrupted_calls();
+        }
+        is_found
+    }
+
+    /// Ends the calls that signals want to end, as far as their accesses can be given up: their threads may have been
+    /// killed since. Such a call is over at once, for its access may never come to an end.
+    pub(crate) fn cancel_interrupted_calls(&self) {
+        for (unique, data) in self.detached_calls.take_cancelled() {
+            self.answer(unique, Answer::Interrupted, data.bytes(), &[]);
         }
     }
 

@@ -1,18 +1,16 @@
 //! The devices of a mount, and their open files.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
-use binder_core::{Context, Errno, Limits, ProcessKey};
+use binder_core::{Context, Errno, Limits};
 use binder_uapi::BinderfsDevice;
 use fuse_wire::reply;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::{File, SessionShared};
 use crate::client::Clients;
-use crate::client_file::ClientFile;
 use crate::descriptors;
-use crate::device::{Device, DeviceState};
-use crate::past::Past;
+use crate::device::{Device, DeviceState, DeviceWork, Job};
+use crate::shared::SessionShared;
 use crate::tree::DeviceId;
 use crate::wire::send;
 
@@ -46,10 +44,11 @@ impl SessionShared {
             .numbered_by(self.ids.clone())
             .paying_from(self.budget.clone());
         let clients = Clients::new(self.fuse.clone(), self.pool.clone());
-        let (budget, expected) = (self.budget.clone(), self.expected.clone());
-        let inheritance = self.priorities.inheritance();
+        let expected = self.expected.clone();
+        let forget_expected = Box::new(move |process| expected.forget_process(id, process));
+        let (budget, inheritance) = (self.budget.clone(), self.priorities.inheritance());
         let state =
-            DeviceState::new(id, context, clients, budget, expected, inheritance, self.clock);
+            DeviceState::new(context, clients, budget, forget_expected, inheritance, self.clock);
         let device = Arc::new(Device::new(id, name, state));
         let made = device.clone();
         let mut devices = self.devices.write().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -83,58 +82,16 @@ impl SessionShared {
         }
     }
 
-    fn limits(&self) -> MutexGuard<'_, Limits> {
-        self.limits.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// All devices, by their numbers.
-    pub(crate) fn devices(&self) -> Vec<Arc<Device>> {
-        self.devices.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
-    }
-
-    /// The devices at which there may be something to see to: of thousands, hardly any is open.
-    pub(crate) fn devices_in_use(&self) -> Vec<Arc<Device>> {
-        let devices = self.devices.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        devices.iter().filter(|device| !device.is_quiet()).cloned().collect()
-    }
-
-    /// The device numbered `id`.
-    pub(crate) fn device_numbered(&self, id: DeviceId) -> Option<Arc<Device>> {
-        self.devices.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(id).cloned()
-    }
-
-    /// The number of the last transaction.
-    pub(crate) fn latest_id(&self) -> u32 {
-        self.ids.latest()
-    }
-
-    /// What devices that are gone have left.
-    pub(crate) fn past(&self) -> MutexGuard<'_, Past> {
-        self.past.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// The open files of devices that are meant.
-    pub(crate) fn device_files(
-        &self,
-        is_meant: impl Fn(&ClientFile) -> bool,
-    ) -> Vec<(ProcessKey, Arc<ClientFile>)> {
-        let meant = |(_, file): (usize, &File)| match file {
-            File::Device { file, process, .. } if is_meant(file) => Some((*process, file.clone())),
-            _ => None,
-        };
-        self.files().iter().filter_map(meant).collect()
-    }
-
-    /// Finds the open file of a device by its inode. Where that has several, as a node that is bound elsewhere,
-    /// `pid` tells.
-    pub(crate) fn file_of_inode(
-        &self,
-        inode: u64,
-        pid: u32,
-    ) -> Option<(ProcessKey, Arc<ClientFile>)> {
-        let mut found = self.device_files(|file| file.id.inode == inode);
-        let its_own = found.iter().position(|(_, file)| file.pid == pid);
-        (!found.is_empty()).then(|| found.swap_remove(its_own.unwrap_or(0)))
+    /// Has idle pages of other devices go back while there are more than there may be.
+    pub(crate) fn keep_to_budget_but(&self, own: DeviceId) {
+        for device in self.devices() {
+            if device.id != own {
+                let reclaim: DeviceWork = Box::new(|state| {
+                    state.reclaim_excess();
+                });
+                self.submit(&device, Job::Work(reclaim));
+            }
+        }
     }
 
     /// Has the threads of process `pid` be left to restrict themselves.

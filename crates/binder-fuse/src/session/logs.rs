@@ -1,6 +1,6 @@
 //! Open files of `binder_logs/`: a text each, taken down when its first byte is read.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, RwLock};
 
 use binder_core::Errno;
@@ -9,66 +9,13 @@ use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM, FUSE_POLL_SCHEDULE_NOTIFY}
 use fuse_wire::{Header, Read, reply};
 use slab::Slab;
 
-use super::{File, SessionShared, index};
+use crate::log_queue::LogRead;
 use crate::logs::LogFile;
 use crate::quota::Account;
+use crate::shared::{File, SessionShared, index};
 use crate::stream_reads::StreamRead;
+use crate::texts::KeptText;
 use crate::wire::{answer_poll, send};
-
-/// What all texts that are being read may take, for clients may open a file as often as they
-/// like. A single one may be longer: it is as long as what there is to tell.
-const TEXTS_MAX_BYTES: usize = 64 << 20;
-
-/// The memory that texts take, all together.
-#[derive(Clone, Debug, Default)]
-pub(super) struct TextBudget(Arc<AtomicUsize>);
-
-/// A text that is being read, and the memory that it takes.
-#[derive(Debug)]
-pub(super) struct KeptText {
-    text: String,
-    budget: TextBudget,
-}
-
-impl TextBudget {
-    /// Keeps a text, unless there are too many.
-    pub(super) fn keep(&self, text: String) -> Option<Arc<KeptText>> {
-        let before = self.0.fetch_add(text.len(), Ordering::Relaxed);
-        let kept = KeptText { text, budget: self.clone() };
-        let is_room = before == 0 || before + kept.text.len() <= TEXTS_MAX_BYTES;
-        is_room.then(|| Arc::new(kept))
-    }
-}
-
-impl Drop for KeptText {
-    fn drop(&mut self) {
-        self.budget.0.fetch_sub(self.text.len(), Ordering::Relaxed);
-    }
-}
-
-impl KeptText {
-    fn slice(&self, offset: u64, size: u32) -> &[u8] {
-        part(self.text.as_bytes(), offset, size)
-    }
-}
-
-/// The part of a file that a read asks for.
-pub(super) fn part(bytes: &[u8], offset: u64, size: u32) -> &[u8] {
-    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-    &bytes[start..start.saturating_add(size as usize).min(bytes.len())]
-}
-
-/// A read of a log from its beginning on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LogRead {
-    pub(super) unique: u64,
-    /// The reading thread.
-    pub(super) tid: u32,
-    /// The open file.
-    pub(super) fh: u64,
-    pub(super) offset: u64,
-    pub(super) size: u32,
-}
 
 /// Answers a read of `log` with a new text, in which the open file reads on.
 pub(super) fn answer(
@@ -129,7 +76,7 @@ impl SessionShared {
             LogFile::Long(log) => self.queue_log_read(log, read),
             LogFile::Short(log) => {
                 let reader = Account { pid: tid, uid: header.uid };
-                self.pool.run(reader, move |shared| {
+                self.run_in_pool(reader, move |shared| {
                     let text = shared.texts.keep(shared.short_log(log));
                     answer(&shared.fuse, &shared.files, LogFile::Short(log), text.as_ref(), &read);
                 });
@@ -165,36 +112,5 @@ impl SessionShared {
 
     pub(super) fn read_events(&self, unique: u64, follower: u64, read: &Read) {
         self.events().read(follower, StreamRead::new(unique, read));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_share_a_budget_and_give_back_what_they_took() {
-        let budget = TextBudget::default();
-        let text = |len| "x".repeat(len);
-        let long = budget.keep(text(TEXTS_MAX_BYTES + 1));
-        assert!(long.is_some(), "one may be as long as it must");
-        assert!(budget.keep(text(1)).is_none());
-        drop(long);
-        let half = budget.keep(text(TEXTS_MAX_BYTES / 2));
-        let other_half = budget.keep(text(TEXTS_MAX_BYTES / 2));
-        assert!(half.is_some() && other_half.is_some());
-        assert!(budget.keep(text(1)).is_none());
-        drop(half);
-        assert!(budget.keep(text(1)).is_some());
-    }
-
-    #[test]
-    fn a_part_ends_with_the_text() {
-        let text = b"abcdef";
-        for (offset, size, expected) in
-            [(0, 3, &b"abc"[..]), (3, 100, b"def"), (6, 1, b""), (u64::MAX, u32::MAX, b"")]
-        {
-            assert_eq!(part(text, offset, size), expected);
-        }
     }
 }

@@ -4,43 +4,25 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use binder_core::{Errno, ProcessKey};
-use binder_os::{BackingId, FileId, MappedMemory, proc_files};
+use binder_core::Errno;
+use binder_os::{FileId, proc_files};
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
 use fuse_wire::{Header, OpenedFile, reply};
 
-use super::{File, SessionShared, insert_file};
-use crate::client::Client;
+use crate::client::{Client, Opened};
 use crate::client_file::{self, ClientFile};
 use crate::descriptors::mappings;
-use crate::device::{Device, DeviceWork, Job};
+use crate::device::{Deferred, Device, DeviceWork, Job};
 use crate::mapping::{ReceiveBuffer, Route};
 use crate::open_mode::O_NONBLOCK;
 use crate::options::BufferRoute;
 use crate::process_handles::ProcessHandles;
 use crate::quota::Account;
+use crate::shared::{File, SessionShared, insert_file};
 use crate::strings::errno;
 use crate::tree::{DeviceId, InodeKind, Sharing};
 use crate::watched::Watched;
 use crate::wire::send;
-
-/// An open that has made a process, and is to be answered.
-struct Opened {
-    unique: u64,
-    process: ProcessKey,
-    file: Arc<ClientFile>,
-    /// What the kernel may read when the client touches a page that nothing was stored to.
-    memory: Option<Arc<MappedMemory>>,
-    backing: Option<BackingId>,
-}
-
-impl Opened {
-    fn new(unique: u64, process: ProcessKey, client: &Client) -> Self {
-        let Client { file, buffer, .. } = client;
-        let (memory, backing) = (buffer.readable().cloned(), buffer.backing());
-        Self { unique, process, file: file.clone(), memory, backing }
-    }
-}
 
 impl SessionShared {
     pub(super) fn open(&self, header: &Header, flags: u32) {
@@ -84,19 +66,23 @@ impl SessionShared {
         let is_nonblocking = flags & O_NONBLOCK != 0;
         let open: DeviceWork = Box::new(move |state| {
             let opened = state.frontend.open(opener, client.file.clone(), is_nonblocking, priority);
-            if let Ok(process) = opened {
-                let opened = Opened::new(unique, process, &client);
-                state.clients.insert(process, client);
-                state.defer(move |shared| shared.end_open(opened));
-            } else if let Err(error) = opened {
-                state.defer(move |shared| shared.refuse_open(unique, &client, error));
+            match opened {
+                Ok(process) => {
+                    let opened = Opened::new(unique, process, &client);
+                    state.clients.insert(process, client);
+                    state.defer(Deferred::AnswerOpen(opened.into()));
+                }
+                Err(error) => {
+                    let client = client.into();
+                    state.defer(Deferred::RefuseOpen { unique, client, error });
+                }
             }
         });
         self.submit_in_line(&file.device, Job::Work(open));
     }
 
     /// Answers an open that has made a process.
-    fn end_open(&self, opened: Opened) {
+    pub(crate) fn end_open(&self, opened: Opened) {
         let Opened { unique, process, file, memory, backing } = opened;
         let (flags, backing_id) = match backing {
             Some(id) => (FOPEN_PASSTHROUGH, i32::try_from(id.get()).unwrap_or(0)),
@@ -107,7 +93,7 @@ impl SessionShared {
     }
 
     /// Answers an open that has made none.
-    fn refuse_open(&self, unique: u64, client: &Client, error: Errno) {
+    pub(crate) fn refuse_open(&self, unique: u64, client: &Client, error: Errno) {
         client.buffer.close(&self.fuse);
         self.tree().close(client.file.device.id, client.file.pid);
         self.refuse(unique, error);

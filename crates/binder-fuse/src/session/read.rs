@@ -3,8 +3,9 @@
 use binder_core::Errno;
 use fuse_wire::{DirentBuffer, Header, Read, reply};
 
-use super::{File, SessionShared, index, logs};
 use crate::mapping::BUFFER_BYTES;
+use crate::shared::{File, SessionShared, index};
+use crate::texts;
 use crate::wire::send;
 
 impl SessionShared {
@@ -34,7 +35,7 @@ impl SessionShared {
                 return send(&self.fuse, &reply::data(unique, &zeros));
             }
             Some(File::Feature(text)) => {
-                let part = logs::part(text, read.offset, read.size);
+                let part = texts::part(text, read.offset, read.size);
                 return send(&self.fuse, &reply::data(unique, part));
             }
             Some(File::Control) | None => return self.refuse(unique, Errno::EINVAL),

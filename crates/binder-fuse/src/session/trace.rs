@@ -7,11 +7,11 @@ use binder_core::Errno;
 use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_STREAM};
 use fuse_wire::{Header, Read};
 
-use super::{File, SessionShared};
 use crate::device::Device;
 use crate::events::FollowerId;
 use crate::logs::DataWanted;
 use crate::quota::Account;
+use crate::shared::{File, SessionShared};
 use crate::stream_reads::StreamRead;
 use crate::trace::Sight;
 
@@ -26,7 +26,7 @@ impl SessionShared {
         let sight = Sight { uid, sees_all, data };
         let id = self.next_follower.fetch_add(1, Ordering::Relaxed);
         // All devices are told, and the lock of each is waited for.
-        self.pool.run(Account { pid, uid }, move |shared| {
+        self.run_in_pool(Account { pid, uid }, move |shared| {
             match shared.trace.add_follower(id, sight) {
                 Ok(()) => {
                     shared.switch_tracing();
@@ -41,7 +41,7 @@ impl SessionShared {
     pub(super) fn close_trace(&self, id: FollowerId) {
         self.trace.forget(id);
         let payer = Account { pid: std::process::id(), uid: binder_os::processes::user().0 };
-        self.pool.run(payer, move |shared| shared.switch_tracing());
+        self.run_in_pool(payer, move |shared| shared.switch_tracing());
     }
 
     pub(super) fn read_trace(&self, unique: u64, id: FollowerId, read: &Read) {

@@ -3,10 +3,8 @@
 //! A thread of the pool does so, for one snapshot at a time: it takes as much memory as there is to tell. All readers that ask while
 //! one is taken down share the next, so that no read waits for more than two.
 
-use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Instant;
 
@@ -15,80 +13,13 @@ use binder_os::ThreadStatus;
 use binder_report::records::{self, MemoryRecord, Share};
 use binder_report::{DeviceReport, Doors, Interfaces, LockUsage, Pointers};
 
-use super::SessionShared;
-use super::logs::{LogRead, answer};
+use super::logs::answer;
 use crate::descriptors::{descriptors, mappings};
+use crate::log_queue::LogRead;
 use crate::logs::{LogFile, LongLog};
 use crate::quota::Account;
 use crate::report::{DriverFigures, ReportCursor, ReportSlice};
-
-/// Reads that wait, by what they read.
-type Waiting = BTreeMap<LongLog, Vec<LogRead>>;
-
-/// The reads that wait for logs.
-#[derive(Debug, Default)]
-pub(super) struct LogQueue {
-    state: Mutex<State>,
-    /// What turns pointers into numbers that do not tell what they were.
-    obscurity: RandomState,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// For the next snapshot.
-    waiting: Waiting,
-    /// For the snapshot that is being taken down, or written.
-    served: Waiting,
-    /// A thread of the pool is at work for them.
-    is_being_served: bool,
-}
-
-impl State {
-    fn find(&self, unique: u64) -> Option<LogRead> {
-        let mut reads = self.waiting.values().chain(self.served.values()).flatten();
-        reads.find(|read| read.unique == unique).copied()
-    }
-
-    fn remove(&mut self, unique: u64) {
-        for waiting in [&mut self.waiting, &mut self.served] {
-            waiting.retain(|_, reads| {
-                reads.retain(|read| read.unique != unique);
-                !reads.is_empty()
-            });
-        }
-    }
-}
-
-impl LogQueue {
-    /// Puts a read in line. Says whether the caller must begin to serve the line.
-    fn push(&self, log: LongLog, read: LogRead) -> bool {
-        let mut state = self.state();
-        state.waiting.entry(log).or_default().push(read);
-        !std::mem::replace(&mut state.is_being_served, true)
-    }
-
-    /// Begins to serve all that wait. Says whether there are any; none are the end of the service.
-    fn serve_waiting(&self) -> bool {
-        let mut state = self.state();
-        state.served = std::mem::take(&mut state.waiting);
-        state.is_being_served = !state.served.is_empty();
-        state.is_being_served
-    }
-
-    /// One of the logs that the served reads wait for.
-    fn next_log(&self) -> Option<LongLog> {
-        self.state().served.first_key_value().map(|(log, _)| *log)
-    }
-
-    /// Takes the reads that wait for a log from among them.
-    fn take(&self, log: LongLog) -> Vec<LogRead> {
-        self.state().served.remove(&log).unwrap_or_default()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
+use crate::shared::SessionShared;
 
 /// The tables of all devices.
 struct Report {
@@ -103,7 +34,7 @@ impl SessionShared {
         if self.log_queue.push(log, read) {
             // For whom it is, changes while it lasts.
             let payer = Account { pid: std::process::id(), uid: binder_os::processes::user().0 };
-            self.pool.run(payer, |shared| shared.write_logs());
+            self.run_in_pool(payer, |shared| shared.write_logs());
         }
     }
 
@@ -241,48 +172,4 @@ impl SessionShared {
 /// What the daemon spends for users.
 fn shares() -> Vec<Share> {
     descriptors().shares().chain(mappings().shares()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_asks_while_a_log_is_written_shares_the_next_snapshot() {
-        let queue = LogQueue::default();
-        let read = |unique| LogRead { unique, tid: 1, fh: 1, offset: 0, size: 100 };
-        let served = || -> Vec<(LongLog, Vec<u64>)> {
-            let uniques = |reads: Vec<LogRead>| reads.iter().map(|read| read.unique).collect();
-            let next = || queue.next_log().map(|log| (log, uniques(queue.take(log))));
-            std::iter::from_fn(next).collect()
-        };
-        assert!(queue.push(LongLog::State, read(2)), "the caller must begin");
-        assert!(queue.serve_waiting());
-        for (log, unique) in [(LongLog::Stats, 4), (LongLog::State, 6), (LongLog::Stats, 8)] {
-            assert!(!queue.push(log, read(unique)), "one is at work");
-        }
-        assert_eq!(served(), [(LongLog::State, vec![2])]);
-        assert!(queue.serve_waiting());
-        assert_eq!(served(), [(LongLog::State, vec![6]), (LongLog::Stats, vec![4, 8])]);
-        assert!(!queue.serve_waiting());
-        assert!(queue.push(LongLog::State, read(10)), "the other has ended");
-    }
-
-    #[test]
-    fn a_read_that_is_given_up_is_found_wherever_it_waits_and_then_no_more() {
-        let queue = LogQueue::default();
-        let read = |unique| LogRead { unique, tid: 1, fh: 1, offset: 0, size: 100 };
-        queue.push(LongLog::State, read(2));
-        queue.push(LongLog::State, read(4));
-        assert!(queue.serve_waiting());
-        queue.push(LongLog::Stats, read(6));
-        for unique in [2, 6] {
-            assert!(queue.state().find(unique).is_some(), "{unique}");
-            queue.state().remove(unique);
-            assert!(queue.state().find(unique).is_none(), "{unique}");
-        }
-        let left: Vec<_> = queue.take(LongLog::State).iter().map(|read| read.unique).collect();
-        assert_eq!(left, [4]);
-        assert!(!queue.serve_waiting(), "no read waits for the next");
-    }
 }

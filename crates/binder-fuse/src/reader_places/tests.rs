@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use super::*;
 
 /// Waits until so many readers are parked.
-fn await_parked(parked: &Parked, count: usize) {
+fn await_parked(parked: &ParkedReaders, count: usize) {
     loop {
         // A reader that has counted itself gives the state up when it waits.
         let state = parked.state();
@@ -20,7 +20,7 @@ fn await_parked(parked: &Parked, count: usize) {
 
 #[test]
 fn to_want_another_reader_is_forgotten_if_none_is_parked() {
-    let parked = Parked::default();
+    let parked = ParkedReaders::default();
     parked.want_another();
     assert_eq!(parked.state().wanted, 0, "the next that parks waits");
 }
@@ -64,7 +64,7 @@ fn a_reader_that_waits_for_a_request_is_not_busy() {
     let readers = Readers {
         watches_rings: false,
         places: (0..3).map(|_| ReaderPlace::default()).collect(),
-        parked: Parked::default(),
+        parked: ParkedReaders::default(),
     };
     readers.places[1].steps.store(4, Ordering::Release);
     readers.places[2].steps.store(7, Ordering::Release);
@@ -72,19 +72,4 @@ fn a_reader_that_waits_for_a_request_is_not_busy() {
     readers.busy_steps(&mut steps);
     assert_eq!(steps, [1, 0, 7]);
     assert_eq!(readers.steps(), 12);
-}
-
-#[test]
-fn a_reader_is_behind_after_looks_that_all_find_another_request() {
-    let mut backlog = Backlog::default();
-    let mut count = |times: u32, has_another: bool| {
-        (0..times * LOOK_EVERY).for_each(|_| backlog.count(|| has_another));
-        (backlog.is_behind(), backlog.is_ahead())
-    };
-    assert_eq!(count(BEHIND_AFTER - 1, true), (false, false));
-    assert_eq!(count(1, false), (false, false));
-    assert_eq!(count(BEHIND_AFTER - 1, true), (false, false));
-    assert_eq!(count(1, true), (true, false));
-    assert_eq!(count(1, true), (false, false), "one was wanted just now");
-    assert_eq!(count(AHEAD_AFTER, false), (false, true));
 }

@@ -1,0 +1,171 @@
+//! The places of the threads that read requests: where each stands, which do not read now, and how reading ended.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::thread;
+
+use binder_os::processes;
+
+use crate::error::ServeError;
+
+/// More readers than these would wait for one another, as a rule.
+const MAX_READERS: usize = 8;
+/// More than these there are in no case.
+const MOST_READERS: usize = 64;
+/// How reading came to its end.
+#[derive(Default)]
+pub(crate) struct SessionEnd {
+    result: Mutex<Option<Result<(), ServeError>>>,
+    has_come: Condvar,
+}
+
+impl SessionEnd {
+    pub(crate) fn come(&self, result: Result<(), ServeError>) {
+        *self.result.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(result);
+        self.has_come.notify_all();
+    }
+
+    /// Waits for it.
+    pub(crate) fn wait(&self) -> Result<(), ServeError> {
+        let mut result = self.result.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        loop {
+            match result.take() {
+                Some(result) => return result,
+                None => {
+                    let waited = self.has_come.wait(result);
+                    result = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+                }
+            }
+        }
+    }
+}
+
+/// The places of all readers of a session.
+pub(crate) struct Readers {
+    pub(crate) places: Vec<ReaderPlace>,
+    /// The last place is that of the thread that watches rings.
+    watches_rings: bool,
+    pub(crate) parked: ParkedReaders,
+}
+
+/// Where a reader stands, as the housekeeper sees it.
+#[derive(Debug)]
+pub(crate) struct ReaderPlace {
+    /// Odd while it answers a request, even while it waits for one. Only the reader takes steps, and
+    /// the thread that takes its place.
+    pub(crate) steps: AtomicU64,
+    /// The number of its thread.
+    pub(crate) tid: AtomicU32,
+    /// The process in whose memory it is; 0 if in none.
+    pub(crate) client: AtomicU32,
+}
+
+/// The further readers that do not read now.
+#[derive(Default)]
+pub(crate) struct ParkedReaders {
+    /// How many of them are to read again, and whether all are to end.
+    state: Mutex<ParkedState>,
+    /// How many there are, for a look without the lock.
+    count: AtomicUsize,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct ParkedState {
+    wanted: usize,
+    is_over: bool,
+}
+
+impl Default for ReaderPlace {
+    fn default() -> Self {
+        // The first thread takes over from no other.
+        Self { steps: AtomicU64::new(1), tid: AtomicU32::new(0), client: AtomicU32::new(0) }
+    }
+}
+
+impl Readers {
+    /// Places for so many readers; without a number one for every two processors: what a call takes of the
+    /// driver's time, and of its clients', is about the same.
+    pub(crate) fn new(wanted: Option<NonZeroUsize>, watches_rings: bool) -> Self {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let count =
+            wanted.map_or((processors / 2).min(MAX_READERS), usize::from).clamp(1, MOST_READERS);
+        let places = count + usize::from(watches_rings);
+        let places = (0..places).map(|_| ReaderPlace::default()).collect();
+        Self { places, watches_rings, parked: ParkedReaders::default() }
+    }
+
+    /// How far all readers are, together.
+    pub(crate) fn steps(&self) -> u64 {
+        self.places.iter().map(|place| place.steps.load(Ordering::SeqCst)).sum()
+    }
+
+    /// Where each is that answers a request; the others are at 0.
+    pub(crate) fn busy_steps(&self, steps: &mut Vec<u64>) {
+        let busy = |place: &ReaderPlace| match place.steps.load(Ordering::Acquire) {
+            step if step % 2 == 1 => step,
+            _ => 0,
+        };
+        steps.clear();
+        steps.extend(self.places.iter().map(busy));
+    }
+
+    /// Whether a place is that of the thread that watches rings.
+    pub(crate) fn is_of_rings(&self, at: usize) -> bool {
+        self.watches_rings && at + 1 == self.places.len()
+    }
+
+    /// Lets the further readers end that do not read now.
+    pub(crate) fn end(&self) {
+        self.parked.state().is_over = true;
+        self.parked.changed.notify_all();
+    }
+}
+
+impl ParkedReaders {
+    /// Waits until another reader is wanted. Says whether to go on.
+    pub(crate) fn park(&self) -> bool {
+        let mut state = self.state();
+        self.count.fetch_add(1, Ordering::Relaxed);
+        while state.wanted == 0 && !state.is_over {
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        state.wanted = state.wanted.saturating_sub(1);
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        !state.is_over
+    }
+
+    /// Whether there is a further reader that does not read now.
+    pub(crate) fn has_one(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Has a further reader read, if there is one.
+    pub(crate) fn want_another(&self) {
+        if self.has_one() {
+            self.state().wanted = 1;
+            self.changed.notify_one();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, ParkedState> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl ReaderPlace {
+    /// Puts the calling thread in the place of the reader that is busy with `step`, if it still is.
+    /// Returns where it begins, and in whose memory the other is stuck.
+    pub(crate) fn take_over(&self, step: u64) -> Option<(u64, Option<u32>)> {
+        let client = self.client.load(Ordering::Acquire);
+        let next = step + 2;
+        self.steps.compare_exchange(step, next, Ordering::AcqRel, Ordering::Relaxed).ok()?;
+        self.client.store(0, Ordering::Release);
+        self.tid.store(processes::own_thread(), Ordering::Relaxed);
+        Some((next, (client != 0).then_some(client)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

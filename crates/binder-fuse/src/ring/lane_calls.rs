@@ -1,0 +1,334 @@
+//! Requests about lanes, and the look at what has become of [`lanes`](super::lanes).
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+use binder_core::{Caller, DirectCall, Errno, ProcessKey, Waits};
+use binder_lane::NoteKind;
+use binder_lane::layout::SEGMENT_BYTES;
+use binder_os::{client_files, priority, ring_memory};
+use binder_uapi::{LaneAccept, LaneOpen};
+use fuse_wire::{Header, reply};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::file::RingFile;
+use super::lanes::{Lane, LaneAnswer, LaneOffer, LaneThread, PlaceInRing};
+use crate::client_file::ClientFile;
+use crate::device::{Deferred, DeviceState, DeviceWork, Job};
+use crate::files::HeldFile;
+use crate::shared::SessionShared;
+use crate::strings::errno;
+use crate::wire::send;
+
+/// As many lanes lead to one open file: each costs its threads a look.
+const MOST_OF_SERVER: usize = 8;
+/// As many lanes a user's open files of a device call by.
+const MOST_OF_USER: usize = 32;
+/// As many a device has: each is looked at whenever something was done.
+const MOST_OF_DEVICE: usize = 64;
+/// What a thread asks for that wants a lane.
+struct LaneWish {
+    process: ProcessKey,
+    tid: u32,
+    uid: u32,
+    handle: u32,
+    ring: Arc<RingFile>,
+    file: Arc<ClientFile>,
+    offer: LaneOffer,
+}
+
+impl DeviceState {
+    /// Opens a lane as a thread wishes. Returns its number, and its place in the thread's ring.
+    fn open_lane(&mut self, wish: LaneWish) -> Result<LaneOpen, Errno> {
+        let LaneWish { process, tid, uid, handle, ring, file, offer } = wish;
+        if self.is_traced() {
+            return Err(Errno::EAGAIN);
+        }
+        let target = self.frontend.context().lane_target(process, handle)?;
+        let server_file = self.frontend.file(target.server).ok_or(Errno::EINVAL)?;
+        let server = server_file.ring().filter(|ring| ring.serves_lanes()).ok_or(Errno::EPERM)?;
+        if server_file.has_filter() || !have_same_priority(tid, server_file.pid) {
+            return Err(Errno::EPERM);
+        }
+        // A thread has one; what it had is given back when it asks for another.
+        let had = |lane: &&mut Lane| lane.caller.process == process && lane.caller.tid == tid;
+        self.lanes.lanes.iter_mut().filter(had).for_each(Lane::revoke);
+        let lanes = &self.lanes.lanes;
+        let to_server = lanes.iter().filter(|it| it.target.server == target.server).count();
+        let payer = file.payer().uid;
+        let of_user = lanes.iter().filter(|it| it.caller.payer == payer && !it.is_revoked).count();
+        let slot = ring.slot_of(tid).ok_or(Errno::EPERM)?;
+        if to_server >= MOST_OF_SERVER || of_user >= MOST_OF_USER || lanes.len() >= MOST_OF_DEVICE {
+            self.lanes.make_room(target.server);
+            return Err(Errno::EMFILE);
+        }
+        let (place, server_place) = (ring.free_lane_place(), server.free_lane_place());
+        let (place, server_place) = place.zip(server_place).ok_or(Errno::EMFILE)?;
+        let id = self.lanes.next_id();
+        self.lanes.last = Some(id);
+        let end = PlaceInRing { ring, place };
+        let caller = LaneThread { process, tid, slot, uid, payer, end };
+        let server = PlaceInRing { ring: server, place: server_place };
+        server.ring.set_gate(true);
+        caller.end.set(Some(id));
+        server.set(Some(id));
+        server.ring.count_offers(1);
+        self.frontend.context_mut().hold_lane(&target);
+        let offer = Some(offer);
+        let (is_revoked, granted_at) = (false, Instant::now());
+        let lane = Lane { id, caller, handle, target, server, offer, is_revoked, granted_at };
+        self.lanes.lanes.push(lane);
+        let place = u32::try_from(place).unwrap_or(u32::MAX);
+        let server_euid = target.server_euid;
+        Ok(LaneOpen { handle, fd: 0, id: id.number(), place, server_euid })
+    }
+
+    /// Takes the next lane that is offered to a process.
+    fn take_offer(&mut self, process: ProcessKey) -> Result<(LaneAccept, LaneOffer), Errno> {
+        let offered = |lane: &&mut Lane| lane.target.server == process && lane.offer.is_some();
+        let lane = self.lanes.lanes.iter_mut().find(offered).ok_or(Errno::ENOENT)?;
+        let offer = lane.offer.take().ok_or(Errno::ENOENT)?;
+        lane.server.ring.count_offers(-1);
+        let accepted = LaneAccept {
+            socket: 0,
+            id: lane.id.number(),
+            place: u32::try_from(lane.server.place).unwrap_or(u32::MAX),
+            sender_pid: lane.target.sender_pid,
+            ptr: lane.target.name.ptr,
+            cookie: lane.target.name.cookie,
+        };
+        Ok((accepted, offer))
+    }
+
+    /// Takes over the call of a lane, which thread `tid` of a process makes or serves.
+    ///
+    /// Either may lie. What is believed is what each says of itself: that it makes a call of this lane, or serves one.
+    fn adopt_from_lane(&mut self, process: ProcessKey, tid: u32, id: u32) -> Result<(), Errno> {
+        let lanes = &self.lanes.lanes;
+        let lane = lanes.iter().find(|lane| lane.id.number() == id).ok_or(Errno::ESRCH)?;
+        let (id, caller, server) = (lane.id, &lane.caller, &lane.server);
+        let asking = if caller.process == process && caller.tid == tid {
+            caller.end.ring.lane_note(caller.slot)
+        } else if lane.target.server == process {
+            server.ring.lane_note(server.ring.slot_of(tid).ok_or(Errno::EPERM)?)
+        } else {
+            return Err(Errno::EPERM);
+        };
+        if asking.is_adopted(id) {
+            return Ok(());
+        }
+        let slot = lane.serving_slot().ok_or(Errno::ESRCH)?;
+        let server_tid = server.ring.tid_of(slot).ok_or(Errno::ESRCH)?;
+        let server_note = server.ring.lane_note(slot);
+        if !server_note.adopt(id, NoteKind::Serves) {
+            return Err(Errno::ESRCH);
+        }
+        let caller_note = caller.end.ring.lane_note(caller.slot);
+        if !caller_note.adopt(id, NoteKind::Calls) {
+            // Its reply is for no one.
+            server_note.give_back(id, NoteKind::Serves);
+            return Err(Errno::ESRCH);
+        }
+        let [code, flags] = caller.end.ring.lane_call(caller.slot);
+        let file = self.frontend.file(caller.process);
+        let euid = file.and_then(|file| file.caller_uid(caller.tid));
+        let from = Caller {
+            process: caller.process,
+            tid: caller.tid,
+            euid: euid.unwrap_or(caller.uid),
+            waits: Waits::UntilReady,
+        };
+        let server = lane.target.server;
+        let call = DirectCall { from, handle: lane.handle, code, flags, server, server_tid };
+        self.frontend.context_mut().adopt_call(&call).inspect_err(|_| {
+            caller_note.give_back(id, NoteKind::Calls);
+            server_note.give_back(id, NoteKind::Serves);
+        })
+    }
+
+    fn close_lane(&mut self, process: ProcessKey, id: u32) {
+        let is_its = |it: &&mut Lane| it.id.number() == id && it.caller.process == process;
+        self.lanes.lanes.iter_mut().filter(is_its).for_each(Lane::revoke);
+    }
+
+    /// Takes the lanes of a process back. Says whether calls to it are under way.
+    pub(crate) fn revoke_lanes_of(&mut self, process: ProcessKey) -> bool {
+        self.lanes.revoke_of(process)
+    }
+
+    /// Takes all lanes back.
+    pub(crate) fn revoke_lanes(&mut self) {
+        self.lanes.revoke_all();
+    }
+
+    /// Sees what has become of lanes, once something was done with the device: takes back those that are not what they were,
+    /// lets go of what those held, and tells servers whether their threads may look for calls.
+    pub(crate) fn see_to_lanes(&mut self) {
+        if self.lanes.is_empty() {
+            return;
+        }
+        let context = self.frontend.context();
+        for lane in &mut self.lanes.lanes {
+            let Lane { caller, handle, target, server, .. } = &*lane;
+            let is_as_it_was = caller.end.ring.is_current()
+                && server.ring.is_current()
+                && caller.end.ring.slot_of(caller.tid) == Some(caller.slot)
+                && context.lane_target(caller.process, *handle) == Ok(*target);
+            if !is_as_it_was {
+                lane.revoke();
+            }
+        }
+        // A thread of a server that serves a call of a lane needs the object.
+        let ended: Vec<Lane> = self.lanes.lanes.extract_if(.., |it| it.has_ended()).collect();
+        for lane in &ended {
+            self.frontend.context_mut().release_lane(&lane.target);
+        }
+        if !ended.is_empty() {
+            self.frontend.carry_out_effects();
+        }
+        let context = self.frontend.context();
+        for lane in &self.lanes.lanes {
+            lane.server.ring.set_gate(context.wants_idle_thread(lane.target.server));
+        }
+    }
+}
+
+/// Whether a thread and another process are given processors alike: by the lane the one does the other's work.
+fn have_same_priority(tid: u32, pid: u32) -> bool {
+    let of = |thread| {
+        let priority = priority::of(thread).ok().flatten()?;
+        Some((priority.policy, priority.level))
+    };
+    of(tid).is_some_and(|own| of(pid) == Some(own))
+}
+
+impl SessionShared {
+    /// A thread asks for a lane.
+    pub(crate) fn open_lane(
+        &self,
+        header: &Header,
+        file: &Arc<ClientFile>,
+        process: ProcessKey,
+        data: &[u8],
+    ) {
+        let unique = header.unique;
+        let wish = self.lane_wish(header, file, process, data);
+        let wish = match wish {
+            Ok(wish) => wish,
+            Err(error) => return self.refuse(unique, error),
+        };
+        self.do_for_lane(file, process, header.pid, move |state| {
+            let answer = LaneAnswer::Opened(state.open_lane(wish));
+            state.defer(Deferred::AnswerLane { unique, answer });
+        });
+    }
+
+    fn lane_wish(
+        &self,
+        header: &Header,
+        file: &Arc<ClientFile>,
+        process: ProcessKey,
+        data: &[u8],
+    ) -> Result<LaneWish, Errno> {
+        let LaneOpen { handle, fd, .. } =
+            LaneOpen::read_from_bytes(data).map_err(|_| Errno::EINVAL)?;
+        let (tid, uid) = (header.pid, header.uid);
+        let ring = file.ring().filter(|ring| ring.calls_by_lanes()).ok_or(Errno::EINVAL)?;
+        // A thread that calls by a lane waits there, whatever the file's mode.
+        let is_nonblocking = file.mode().is_nonblocking();
+        if is_nonblocking || file.has_filter() || file.caller_uid(tid) != Some(uid) {
+            return Err(Errno::EPERM);
+        }
+        let charges = [file.another_charge()?, file.another_charge()?];
+        let segment = file.take_memfd(tid, fd)?;
+        ring_memory::check_segment(&segment, SEGMENT_BYTES).map_err(|error| errno(&error))?;
+        let thread = file.thread_pidfd(tid).ok_or(Errno::EPERM)?;
+        let offer = LaneOffer { segment, thread, _charges: charges };
+        let file = file.clone();
+        Ok(LaneWish { process, tid, uid, handle, ring, file, offer })
+    }
+
+    /// A thread takes a lane that its process is offered.
+    pub(crate) fn accept_lane(
+        &self,
+        header: &Header,
+        file: &Arc<ClientFile>,
+        process: ProcessKey,
+        data: &[u8],
+    ) {
+        let (unique, tid) = (header.unique, header.pid);
+        let socket = LaneAccept::read_from_bytes(data).map_err(|_| Errno::EINVAL);
+        let socket = socket.and_then(|wanted| {
+            let charge = file.another_charge()?;
+            file.take_file(tid, wanted.socket, charge, self.pool.clone())
+        });
+        let socket = match socket {
+            Ok(socket) => socket,
+            Err(error) => return self.refuse(unique, error),
+        };
+        self.do_for_lane(file, process, tid, move |state| {
+            let answer = LaneAnswer::Taken { socket, taken: state.take_offer(process) };
+            state.defer(Deferred::AnswerLane { unique, answer });
+        });
+    }
+
+    /// A thread has its call taken over, or gives its lane back.
+    pub(crate) fn end_in_lane(
+        &self,
+        header: &Header,
+        file: &Arc<ClientFile>,
+        process: ProcessKey,
+        data: &[u8],
+        is_adoption: bool,
+    ) {
+        let (unique, tid) = (header.unique, header.pid);
+        let Ok(id) = u32::read_from_bytes(data) else {
+            return self.refuse(unique, Errno::EINVAL);
+        };
+        self.do_for_lane(file, process, tid, move |state| {
+            let done = if is_adoption {
+                state.adopt_from_lane(process, tid, id)
+            } else {
+                state.close_lane(process, id);
+                Ok(())
+            };
+            let answer = LaneAnswer::Ended(done);
+            state.defer(Deferred::AnswerLane { unique, answer });
+        });
+    }
+
+    /// Answers a request about lanes. A thread that takes an offer gets what comes with it first.
+    pub(crate) fn answer_lane(&self, unique: u64, answer: LaneAnswer) {
+        let done = match answer {
+            LaneAnswer::Opened(opened) => opened.map(|it| it.as_bytes().to_vec()),
+            LaneAnswer::Taken { socket, taken } => taken.and_then(|(accepted, offer)| {
+                send_offer(&socket, &offer)?;
+                Ok(accepted.as_bytes().to_vec())
+            }),
+            LaneAnswer::Ended(ended) => ended.map(|()| Vec::new()),
+        };
+        match done {
+            Ok(bytes) => send(&self.fuse, &reply::ioctl(unique, 0, &bytes)),
+            Err(error) => self.refuse(unique, error),
+        }
+    }
+
+    fn do_for_lane(
+        &self,
+        file: &Arc<ClientFile>,
+        process: ProcessKey,
+        tid: u32,
+        work: impl FnOnce(&mut DeviceState) + Send + 'static,
+    ) {
+        let work: DeviceWork = Box::new(work);
+        self.submit_in_line(&file.device, Job::WorkFor((process, tid), work));
+    }
+}
+
+fn send_offer(socket: &HeldFile, offer: &LaneOffer) -> Result<(), Errno> {
+    let to = socket.descriptor().ok_or(Errno::EBADF)?;
+    let files = [offer.segment.as_fd(), offer.thread.as_fd()];
+    client_files::send(to, files).map_err(|error| errno(&io::Error::from(error)))
+}
