@@ -81,21 +81,32 @@ pub fn next_zero_area(words: &[u64], size: usize, start: usize, len: usize) -> O
 }
 
 /// The same, or nowhere.
+///
+/// The bit at `start` is tested by itself: in a map with room that often was all, and as little as a loop over bits
+/// would do.
 #[inline(always)]
 fn place(words: &[u64], size: usize, start: usize, len: usize) -> usize {
-    if len.wrapping_sub(1) >= size {
-        return run::unusual(words, size, start, len);
+    let Some(last) = size.checked_sub(len) else { return NOWHERE };
+    let Some(word) = words.get(start / WORD_BITS) else { return run::beyond(words, size, start, len) };
+    if start > last {
+        return run::beyond(words, size, start, len);
     }
-    let Some(word) = words.get(start / WORD_BITS) else { return NOWHERE };
-    let clear = !word >> (start % WORD_BITS);
-    if clear == 0 {
-        return run::behind_word(words, size, start / WORD_BITS + 1, len);
+    let mut clear = !word >> (start % WORD_BITS);
+    let mut place = start;
+    if word & 1 << (start % WORD_BITS) != 0 {
+        if clear == 0 {
+            return run::behind_word(words, size, start / WORD_BITS + 1, len);
+        }
+        let skip = clear.trailing_zeros();
+        place += skip as usize;
+        if place > last {
+            return run::beyond(words, size, start, len);
+        }
+        clear >>= skip;
+    } else if len <= 1 {
+        return place;
     }
-    let skip = clear.trailing_zeros();
-    let place = start + skip as usize;
-    if place > size - len {
-        NOWHERE
-    } else if (clear >> skip).trailing_ones() as usize >= len {
+    if clear.trailing_ones() as usize >= len {
         place
     } else {
         run::at_or_after(words, size, place, len)
