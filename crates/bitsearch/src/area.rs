@@ -11,6 +11,8 @@
 //! | up to 16 | `doubling` | such a run is never far |
 //! | up to 319 | `lane` | a run has a clear lane of 8, 16 or 32 bits, at a multiple of that |
 //! | more | `long` | a run has whole clear words, so only every so many words must be read |
+//!
+//! All of that is for words of `u64`. Of other words nothing is done but windows from their ends.
 
 mod doubling;
 mod fit;
@@ -24,6 +26,7 @@ pub use fit::{best_zero_area, last_zero_area, next_zero_area_wrap};
 use crate::backward::last_bit_range;
 use crate::bits::{Bits, Set, WORD_BITS};
 use crate::forward::{NOWHERE, next_zero_bit};
+use crate::word::Word;
 
 /// Where an area may begin: at bits that, `offset` added, are multiples of a power of two.
 ///
@@ -68,34 +71,70 @@ impl Alignment {
 /// An area of no bits is where the lowest clear bit is, or at `size` if there is none.
 ///
 /// ```
-/// let map = [0b100_0001_1111];
+/// let map = [0b100_0001_1111_u64];
 /// assert_eq!(bitsearch::next_zero_area(&map, 32, 0, 4), Some(5));
 /// assert_eq!(bitsearch::next_zero_area(&map, 32, 0, 6), Some(11));
 /// assert_eq!(bitsearch::next_zero_area(&map, 32, 0, 22), None);
 /// ```
 #[inline]
 #[must_use]
-pub fn next_zero_area(words: &[u64], size: usize, start: usize, len: usize) -> Option<usize> {
+pub fn next_zero_area<W: Word>(
+    words: &[W],
+    size: usize,
+    start: usize,
+    len: usize,
+) -> Option<usize> {
+    let Some(words) = W::as_u64s(words) else { return by_windows(words, size, start, len) };
     let place = place(words, size, start, len);
     (place != NOWHERE).then_some(place)
 }
 
+/// The same, in words of any kind.
+fn by_windows<W: Word>(words: &[W], size: usize, start: usize, len: usize) -> Option<usize> {
+    if len == 0 {
+        return empty_area(words, size, start, Alignment::NONE);
+    }
+    let size = Set(words).clipped(size);
+    let mut start = start;
+    loop {
+        let place = next_zero_bit(words, size, start)?;
+        let end = place.checked_add(len).filter(|end| *end <= size)?;
+        match last_bit_range(words, place, end) {
+            None => return Some(place),
+            Some(bit) => start = bit + 1,
+        }
+    }
+}
+
 /// The same, or nowhere.
+///
+/// The bit at `start` is tested by itself: in a map with room that often was all, and as little as a loop over bits
+/// would do.
 #[inline(always)]
 fn place(words: &[u64], size: usize, start: usize, len: usize) -> usize {
-    if len.wrapping_sub(1) >= size {
-        return run::unusual(words, size, start, len);
+    let Some(last) = size.checked_sub(len) else { return NOWHERE };
+    let Some(word) = words.get(start / WORD_BITS) else {
+        return run::beyond(words, size, start, len);
+    };
+    if start > last {
+        return run::beyond(words, size, start, len);
     }
-    let Some(word) = words.get(start / WORD_BITS) else { return NOWHERE };
-    let clear = !word >> (start % WORD_BITS);
-    if clear == 0 {
-        return run::behind_word(words, size, start / WORD_BITS + 1, len);
+    let mut clear = !word >> (start % WORD_BITS);
+    let mut place = start;
+    if word & 1 << (start % WORD_BITS) != 0 {
+        if clear == 0 {
+            return run::behind_word(words, size, start / WORD_BITS + 1, len);
+        }
+        let skip = clear.trailing_zeros();
+        place += skip as usize;
+        if place > last {
+            return run::beyond(words, size, start, len);
+        }
+        clear >>= skip;
+    } else if len <= 1 {
+        return place;
     }
-    let skip = clear.trailing_zeros();
-    let place = start + skip as usize;
-    if place > size - len {
-        NOWHERE
-    } else if (clear >> skip).trailing_ones() as usize >= len {
+    if clear.trailing_ones() as usize >= len {
         place
     } else {
         run::at_or_after(words, size, place, len)
@@ -107,14 +146,14 @@ fn place(words: &[u64], size: usize, start: usize, len: usize) -> usize {
 /// ```
 /// use bitsearch::{Alignment, next_zero_area_aligned};
 ///
-/// let map = [0b100_0001_1111];
+/// let map = [0b100_0001_1111_u64];
 /// let to_8 = Alignment::to(8).unwrap();
 /// assert_eq!(next_zero_area_aligned(&map, 32, 0, 4, to_8), Some(16));
 /// assert_eq!(next_zero_area_aligned(&map, 32, 0, 4, to_8.with_offset(2)), Some(6));
 /// ```
 #[must_use]
-pub fn next_zero_area_aligned(
-    words: &[u64],
+pub fn next_zero_area_aligned<W: Word>(
+    words: &[W],
     size: usize,
     start: usize,
     len: usize,
@@ -129,8 +168,8 @@ pub fn next_zero_area_aligned(
 }
 
 /// The lowest aligned area, where `next_run` finds the lowest of any place.
-pub(crate) fn align_runs(
-    words: &[u64],
+pub(crate) fn align_runs<W: Word>(
+    words: &[W],
     size: usize,
     start: usize,
     len: usize,
@@ -153,8 +192,8 @@ pub(crate) fn align_runs(
 /// Where no bits at all have room.
 #[cold]
 #[inline(never)]
-pub(crate) fn empty_area(
-    words: &[u64],
+pub(crate) fn empty_area<W: Word>(
+    words: &[W],
     size: usize,
     start: usize,
     alignment: Alignment,

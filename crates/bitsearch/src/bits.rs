@@ -216,49 +216,7 @@ impl<A: Bits, B: Bits> Bits for And<A, B> {
     }
 }
 
-/// Bits that are set in one or the other.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Or<A, B>(pub(crate) A, pub(crate) B);
-
-impl<A: Bits, B: Bits> Bits for Or<A, B> {
-    #[inline]
-    fn words(self) -> usize {
-        self.0.words().min(self.1.words())
-    }
-
-    #[inline]
-    fn bits(self) -> usize {
-        self.0.bits().min(self.1.bits())
-    }
-
-    #[inline(always)]
-    fn bounded(self, size: usize) -> usize {
-        self.0.bounded(self.1.bounded(size))
-    }
-
-    #[inline]
-    fn truncated(self, words: usize) -> Self {
-        Self(self.0.truncated(words), self.1.truncated(words))
-    }
-
-    #[inline]
-    fn get(self, index: usize) -> Option<u64> {
-        Some(self.0.get(index)? | self.1.get(index)?)
-    }
-
-    #[inline]
-    fn word(self, index: usize) -> u64 {
-        self.0.word(index) | self.1.word(index)
-    }
-
-    #[inline(always)]
-    fn some<const N: usize>(self, first: usize) -> Option<Self> {
-        Some(Self(self.0.some::<N>(first)?, self.1.some::<N>(first)?))
-    }
-
-    #[inline(always)]
-    fn block<const N: usize>(self, first: usize) -> Option<[u64; N]> {
-        let (a, b) = (self.0.block::<N>(first)?, self.1.block::<N>(first)?);
-        Some(core::array::from_fn(|nth| a[nth] | b[nth]))
-    }
+/// Bits that are set in one or the other: those that are not clear in both.
+pub(crate) fn or<A: Bits, B: Bits>(a: A, b: B) -> impl Bits {
+    Not(And(Not(a), Not(b)))
 }

@@ -2,7 +2,7 @@
 
 use core::hint::select_unpredictable;
 
-use crate::bits::{And, BLOCK, Bits, NEAR, Not, Or, Set, WORD_BITS, any};
+use crate::bits::{And, BLOCK, Bits, NEAR, Not, Set, WORD_BITS, any, or};
 use crate::cpu::{self, Cpu, Search};
 use crate::word::Word;
 
@@ -117,7 +117,7 @@ pub fn next_andnot_bit<W: Word>(a: &[W], b: &[W], size: usize, start: usize) -> 
 #[inline]
 #[must_use]
 pub fn next_or_bit<W: Word>(a: &[W], b: &[W], size: usize, start: usize) -> Option<usize> {
-    next(Or(Set(a), Set(b)), size, start)
+    next(or(Set(a), Set(b)), size, start)
 }
 
 /// The lowest hit in `start..size`.

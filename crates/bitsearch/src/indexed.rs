@@ -101,11 +101,11 @@ impl IndexedBitmap {
     fn change(&mut self, range: Range<usize>, change: impl Fn(u64, u64) -> u64) {
         let Self { words, tree, bits } = self;
         change::change(words, range.start..range.end.min(*bits), |index, word, mask| {
-            let changed = change(*word, mask);
-            if changed != *word {
-                *word = changed;
+            let changed = change(word, mask);
+            if changed != word {
                 tree.mark(index);
             }
+            changed
         });
     }
 

@@ -3,7 +3,7 @@
 use core::iter::FusedIterator;
 use core::ops::Range;
 
-use crate::bits::{And, Bits, Not, Or, Set, WORD_BITS, below, from};
+use crate::bits::{And, Bits, Not, Set, WORD_BITS, below, from, or};
 use crate::forward::{next_bit, next_zero_bit};
 use crate::word::Word;
 
@@ -73,7 +73,7 @@ pub fn or_bits<'words, W: Word>(
     size: usize,
     start: usize,
 ) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone + use<'words, W> {
-    hits(Or(Set(a), Set(b)), size, start)
+    hits(or(Set(a), Set(b)), size, start)
 }
 
 /// All longest runs of set bits below `size`, upwards.

@@ -1,7 +1,7 @@
 //! First, last, next and n-th set or clear bits in words, and areas of clear ones.
 //!
 //! A bitmap is a slice of words, of `u64` or another kind of [`Word`]; bit `i` is bit `i % 64` of word `i / 64`, least
-//! significant first. What changes bits, keeps them, or looks for areas, wants words of `u64`.
+//! significant first. Maps with something beside them ([`IndexedBitmap`], [`RankIndex`], [`BitSet`]) have words of `u64`.
 //! Searches look at the first `size` of its bits and answer `None` where Linux's `find_bit` family
 //! answers `size` or more. Bits at or beyond `size` never matter, and a `size` beyond the slice
 //! means the whole slice; of several slices the shortest counts.

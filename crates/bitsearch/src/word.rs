@@ -8,7 +8,8 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// A word of a bitmap: `u64`, `u32`, `usize`, or an atomic one of these.
 ///
 /// Whatever the words are, searches look at 64 bits at a time. Of atomic words each is loaded once where it is looked at, in
-/// relaxed order: what is found was so a moment ago, to be claimed by a `fetch_or` or the like.
+/// relaxed order: what is found was so a moment ago, to be claimed by a `fetch_or` or the like. Functions that change bits
+/// want the words for themselves.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +24,7 @@ pub trait Word: Load {}
 
 impl<W: Load> Word for W {}
 
-/// How words are read; of no use outside.
+/// How words are read and written; of no use outside.
 pub trait Load: Sized + Debug {
     /// How many bits a word has.
     const BITS: usize;
@@ -33,6 +34,15 @@ pub trait Load: Sized + Debug {
 
     /// The word as a number.
     fn load(&self) -> u64;
+
+    /// Makes the word this number, of which the lowest [`BITS`](Self::BITS) bits count.
+    fn store(&mut self, word: u64);
+
+    /// The words as they are, if they are `u64`: what looks at several words together wants these.
+    #[inline(always)]
+    fn as_u64s(_words: &[Self]) -> Option<&[u64]> {
+        None
+    }
 
     /// The bits of 64 from `64 * index` on that exist, if any does.
     #[inline(always)]
@@ -73,6 +83,16 @@ impl Load for u64 {
     fn load(&self) -> u64 {
         *self
     }
+
+    #[inline(always)]
+    fn store(&mut self, word: u64) {
+        *self = word;
+    }
+
+    #[inline(always)]
+    fn as_u64s(words: &[Self]) -> Option<&[u64]> {
+        Some(words)
+    }
 }
 
 impl Load for u32 {
@@ -82,6 +102,12 @@ impl Load for u32 {
     fn load(&self) -> u64 {
         (*self).into()
     }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the lowest bits count")]
+    fn store(&mut self, word: u64) {
+        *self = word as Self;
+    }
 }
 
 impl Load for usize {
@@ -90,6 +116,12 @@ impl Load for usize {
     #[inline(always)]
     fn load(&self) -> u64 {
         *self as u64
+    }
+
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "the lowest bits count, which may be all")]
+    fn store(&mut self, word: u64) {
+        *self = word as Self;
     }
 }
 
@@ -101,6 +133,11 @@ impl Load for AtomicU64 {
     fn load(&self) -> u64 {
         self.load(Ordering::Relaxed)
     }
+
+    #[inline(always)]
+    fn store(&mut self, word: u64) {
+        self.get_mut().store(word);
+    }
 }
 
 impl Load for AtomicU32 {
@@ -110,6 +147,11 @@ impl Load for AtomicU32 {
     fn load(&self) -> u64 {
         self.load(Ordering::Relaxed).into()
     }
+
+    #[inline(always)]
+    fn store(&mut self, word: u64) {
+        self.get_mut().store(word);
+    }
 }
 
 impl Load for AtomicUsize {
@@ -118,5 +160,10 @@ impl Load for AtomicUsize {
     #[inline(always)]
     fn load(&self) -> u64 {
         self.load(Ordering::Relaxed) as u64
+    }
+
+    #[inline(always)]
+    fn store(&mut self, word: u64) {
+        self.get_mut().store(word);
     }
 }

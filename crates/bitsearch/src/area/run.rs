@@ -58,14 +58,17 @@ fn at_window_or_after(words: &[u64], size: usize, place: usize, len: usize) -> u
 /// The same, from the word `index` on.
 #[inline(never)]
 pub(super) fn behind_word(words: &[u64], size: usize, index: usize, len: usize) -> usize {
+    if len == 0 {
+        return beyond(words, size, index * WORD_BITS, len);
+    }
     let place = Runs::below(words, size, len).next_clear(index * WORD_BITS);
     if place > size - len { NOWHERE } else { at_or_after(words, size, place, len) }
 }
 
-/// The same, of no bits or of more than there are.
+/// The same, where the lowest clear bit is so high that only no bits have room.
 #[cold]
 #[inline(never)]
-pub(super) fn unusual(words: &[u64], size: usize, start: usize, len: usize) -> usize {
+pub(super) fn beyond(words: &[u64], size: usize, start: usize, len: usize) -> usize {
     if len > 0 {
         return NOWHERE;
     }

@@ -157,7 +157,7 @@ fn the_examples_of_the_specification_hold() {
 fn an_offset_counts_modulo_the_alignment() {
     let area = |offset| {
         let alignment = Alignment::to(256).unwrap().with_offset(offset);
-        next_zero_area_aligned(&[0; 8], 512, 0, 6, alignment)
+        next_zero_area_aligned(&[0_u64; 8], 512, 0, 6, alignment)
     };
     assert_eq!(area(usize::MAX), Some(1));
     assert_eq!(area(usize::MAX - 255), Some(0));
@@ -170,10 +170,10 @@ fn nothing_overflows() {
     let whole = Alignment::to(1 << 63).unwrap();
     assert_eq!(next_zero_area(&MAP, usize::MAX, usize::MAX, usize::MAX), None);
     assert_eq!(next_zero_area(&MAP, usize::MAX, 1, usize::MAX), None);
-    assert_eq!(next_zero_area_aligned(&[0], 64, 0, 1, whole.with_offset(usize::MAX)), Some(1));
-    assert_eq!(next_zero_area_aligned(&[0], 64, 2, 1, whole.with_offset(usize::MAX)), None);
-    assert_eq!(next_zero_area_aligned(&[0], 64, 1, 1, whole), None);
-    assert_eq!(next_zero_area_aligned(&[0], 64, 0, 64, whole), Some(0));
-    assert_eq!(next_zero_area(&[], 0, 0, 1), None);
-    assert_eq!(next_zero_area(&[], 0, 0, 0), Some(0));
+    assert_eq!(next_zero_area_aligned(&[0_u64], 64, 0, 1, whole.with_offset(usize::MAX)), Some(1));
+    assert_eq!(next_zero_area_aligned(&[0_u64], 64, 2, 1, whole.with_offset(usize::MAX)), None);
+    assert_eq!(next_zero_area_aligned(&[0_u64], 64, 1, 1, whole), None);
+    assert_eq!(next_zero_area_aligned(&[0_u64], 64, 0, 64, whole), Some(0));
+    assert_eq!(next_zero_area::<u64>(&[], 0, 0, 1), None);
+    assert_eq!(next_zero_area::<u64>(&[], 0, 0, 0), Some(0));
 }

@@ -1,5 +1,6 @@
 //! Words of every kind have the bits that words of 64 have.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
 use bitsearch::*;
@@ -9,10 +10,13 @@ use proptest::prelude::*;
 /// What searches of all families find in two maps.
 #[derive(Debug, PartialEq)]
 struct Findings {
-    places: [Option<usize>; 18],
+    places: [Option<usize>; 23],
+    best: Option<Range<usize>>,
     hits: [Vec<usize>; 7],
     count: usize,
 }
+
+const ALIGNMENT: Alignment = Alignment::to(8).expect("a power of two").with_offset(3);
 
 fn findings<W: Word>(a: &[W], b: &[W], size: usize, start: usize, n: usize) -> Findings {
     Findings {
@@ -35,7 +39,13 @@ fn findings<W: Word>(a: &[W], b: &[W], size: usize, start: usize, n: usize) -> F
             nth_zero_bit(a, size, n),
             nth_andnot_bit(a, b, size, n),
             random_bit(a, size, |ranks| n % ranks),
+            next_zero_area(a, size, start, n),
+            next_zero_area_wrap(a, size, start, n),
+            next_zero_area_aligned(a, size, start, n, ALIGNMENT),
+            last_zero_area(a, size, n),
+            (start < size && is_set(a, start)).then_some(start),
         ],
+        best: best_zero_area(a, size, n),
         hits: [
             set_bits(a, size, start).collect(),
             zero_bits(a, size, start).rev().collect(),
@@ -67,7 +77,50 @@ fn whole(halves: &[u32]) -> Vec<u64> {
         .collect()
 }
 
+/// The bits of a map after changes of a range with those of another map.
+fn changes<W: Word>(
+    copy: impl Fn() -> Vec<W>,
+    other: &[W],
+    range: &Range<usize>,
+) -> [Vec<usize>; 5] {
+    let changed = |change: &dyn Fn(&mut [W])| {
+        let mut words = copy();
+        change(&mut words);
+        set_bits(&words, usize::MAX, 0).collect()
+    };
+    [
+        changed(&|words| set_range(words, range.clone())),
+        changed(&|words| clear_range(words, range.clone())),
+        changed(&|words| and_range(words, other, range.clone())),
+        changed(&|words| or_range(words, other, range.clone())),
+        changed(&|words| andnot_range(words, other, range.clone())),
+    ]
+}
+
 proptest! {
+    #[test]
+    fn words_of_every_kind_are_changed_alike(
+        (a, b) in (halves(), halves()), (start, end) in (0..5200usize, prop_oneof![8 => 0..5200usize, 1 => Just(usize::MAX)]),
+    ) {
+        // Whole words of 64 bits, so that all kinds have the same.
+        let [a, b] = [a, b].map(|mut map| { map.truncate(map.len() & !1); map });
+        let (whole_a, whole_b) = (whole(&a), whole(&b));
+        let range = start..end;
+        let expected = changes(|| whole_a.clone(), &whole_b, &range);
+        prop_assert_eq!(&changes(|| a.clone(), &b, &range), &expected);
+        let atomic = |map: &[u32]| map.iter().copied().map(AtomicU32::new).collect::<Vec<_>>();
+        prop_assert_eq!(&changes(|| atomic(&a), &atomic(&b), &range), &expected);
+        let atomic = |map: &[u64]| map.iter().copied().map(AtomicU64::new).collect::<Vec<_>>();
+        prop_assert_eq!(&changes(|| atomic(&whole_a), &atomic(&whole_b), &range), &expected);
+        #[cfg(target_pointer_width = "64")]
+        {
+            let usizes = |map: &[u64]| map.iter().map(|word| usize::try_from(*word).unwrap()).collect::<Vec<_>>();
+            prop_assert_eq!(&changes(|| usizes(&whole_a), &usizes(&whole_b), &range), &expected);
+            let atomic = |map: &[u64]| usizes(map).into_iter().map(AtomicUsize::new).collect::<Vec<_>>();
+            prop_assert_eq!(&changes(|| atomic(&whole_a), &atomic(&whole_b), &range), &expected);
+        }
+    }
+
     #[test]
     fn the_same_is_found_in_words_of_every_kind(
         (a, b) in (halves(), halves()),
