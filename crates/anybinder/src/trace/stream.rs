@@ -37,6 +37,8 @@ pub(crate) struct TraceSource {
     file: File,
     path: PathBuf,
     records: RecordStream,
+    /// Whether anything has happened on the traced devices.
+    has_events: bool,
 }
 
 impl TraceSource {
@@ -55,7 +57,7 @@ impl TraceSource {
             }
             _ => binderfs.explain(&path, &error),
         })?;
-        Ok(Self { file, path, records: RecordStream::default() })
+        Ok(Self { file, path, records: RecordStream::default(), has_events: false })
     }
 
     /// Hands each record to `sink`, until `command` ends, or, if there is none, a signal comes. Returns the status to
@@ -85,6 +87,9 @@ impl TraceSource {
                 if let Some(status) = react(arrived.signal, arrived.sender, child)? {
                     // The events until now.
                     while self.read_some(sink)? > 0 {}
+                    if child.is_some() && !self.has_events {
+                        tell_nothing_happened();
+                    }
                     return Ok(status);
                 }
             }
@@ -134,11 +139,24 @@ impl TraceSource {
                     .advise("driver and tool may be of different versions; use the same for both")
             })?;
             match next {
-                Some(record) => sink.take(record)?,
+                Some(record) => {
+                    let is_introduction =
+                        matches!(record, TraceRecord::Clock { .. } | TraceRecord::Named { .. });
+                    self.has_events |= !is_introduction;
+                    sink.take(record)?;
+                }
                 None => return sink.settle().map(|()| len),
             }
         }
     }
+}
+
+/// Says why a trace is empty: its user may not know that the command has its devices elsewhere.
+fn tell_nothing_happened() {
+    log::tell(format_args!(
+        "anybinder: nothing happened on the traced devices; those of a world that the command makes itself, as \
+         `anybinder run` and `anybinder demo` do, are not among them"
+    ));
 }
 
 /// Starts the command, if there is one.

@@ -47,6 +47,22 @@ fn a_command_in_a_world_of_its_own_is_traced_to_its_end() {
 }
 
 #[test]
+fn an_empty_trace_says_why_it_is_empty() {
+    for (script, is_told) in [
+        ("exit 7", true),
+        // It makes a world within that one.
+        ("$0 run -- $0 demo-cast director 1 && exit 7", true),
+        ("$0 demo-cast director 1 && exit 7", false),
+    ] {
+        for form in [&[][..], &["--json"], &["--count"]] {
+            let outcome = traced(Caller::all()[0], form, script);
+            let notice = "anybinder: nothing happened on the traced devices; those of a world that the command makes";
+            assert_eq!(outcome.stderr.contains(notice), is_told, "{script} {form:?}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
 fn who_traces_in_a_world_is_told_of_the_other_that_the_command_gets() {
     for (options, is_found, is_told) in
         [("", false, true), ("--manager", true, false), ("--here", true, false)]
