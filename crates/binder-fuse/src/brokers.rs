@@ -55,6 +55,8 @@ type SharedBroker = Arc<Mutex<Broker>>;
 /// Why files were not put where the receiver may take them.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LendError {
+    #[error("the receiver has ended")]
+    Gone,
     #[error("the receiver's namespaces are out of reach: {0}")]
     Namespaces(#[source] io::Error),
     #[error("the driver was not told how to start a broker")]
@@ -66,9 +68,17 @@ pub(crate) enum LendError {
 }
 
 impl LendError {
+    fn of_namespaces(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Gone,
+            _ => Self::Namespaces(error),
+        }
+    }
+
     /// The cause, as a number of the system's and in constant words.
     pub(crate) fn cause(&self) -> (i32, &'static str) {
         let (errno, words) = match self {
+            Self::Gone => (Errno::ESRCH, "the receiver has ended"),
             Self::Namespaces(error) => (errno(error), "the receiver's namespaces are out of reach"),
             Self::NoCommand => (Errno::ENOSYS, "the driver was not told how to start a broker"),
             Self::Start(error) => return error.cause(),
@@ -101,7 +111,7 @@ impl Brokers {
         receiver: &ThreadStatus,
         files: &[HeldFile],
     ) -> Result<Loan, LendError> {
-        let place = Surroundings::of(tid).map_err(LendError::Namespaces)?;
+        let place = Surroundings::of(tid).map_err(LendError::of_namespaces)?;
         if self.own.is_some_and(|(own, ours)| ours == place && receiver.may_trace(&own)) {
             // Unless there are some that we do not have open.
             if let Some(numbers) = files.iter().map(HeldFile::number).collect() {

@@ -91,7 +91,8 @@ pub(crate) fn run(shared: &SessionShared, task: FdTask) {
         let mut installed = installed.map_err(|failure| {
             match failure {
                 // The kernel's driver finds nothing strange in it either.
-                Failure::Install(
+                Failure::Lend(LendError::Gone)
+                | Failure::Install(
                     InstallError::NoRoom | InstallError::Injection(InjectionError::Gone),
                 ) => tracing::debug!(tid = request.tid, %failure, "files were not delivered"),
                 Failure::Lend(_) | Failure::Install(_) => warn(shared, &request, &failure),
@@ -300,7 +301,7 @@ impl Failure {
     }
 }
 
-/// A warning about descriptor work that could not be done.
+/// What was installed of descriptor work that could not be done.
 fn without_files(fd_work: &FdWork, why: NotInstalled) -> Result<Vec<u32>, NotInstalled> {
     if fd_work.install.is_empty() { Ok(Vec::new()) } else { Err(why) }
 }
@@ -315,6 +316,7 @@ pub(crate) fn gone() -> NotInstalled {
     not_installed(InjectionError::Gone.cause())
 }
 
+/// Warns of descriptor work that could not be done, now and then.
 fn warn(shared: &SessionShared, request: &RequestContext, error: &dyn Display) {
     if shared.warnings.is_due() {
         tracing::warn!(tid = request.tid, %error, "a client's descriptors could not be changed");
