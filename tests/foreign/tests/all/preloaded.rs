@@ -153,7 +153,7 @@ fn programs_with_other_preloaded_libraries_see_no_difference() {
     for library in ["libjemalloc.so.2", "/usr/$LIB/faketime/libfaketimeMT.so.1"] {
         let trial = Command::new("true").env("LD_PRELOAD", library).output();
         if !trial.expect("coreutils are installed").stderr.is_empty() {
-            skip(&format!("{library} is not installed"));
+            skip(format!("{library} is not installed"));
             continue;
         }
         for &user in User::all() {
