@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use binder::StatusCode;
 use binder::binder_impl::IBinderInternal as _;
 use binder::transport::rpc::RpcServer;
-use binder::{Accessor, ConnectionInfo};
-use binder_testkit::wait_until;
+use binder::{Accessor, ConnectionInfo, SpIBinder};
+use binder_testkit::{HANG_TIMEOUT, wait_until};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::actor::{
@@ -385,7 +385,8 @@ fn many_instances_take_turns(place: &Place) {
     let death = DeathWatch::of(&found);
     first.kill();
     wait_until(|| machines[0].instances().len() == 1);
-    wait_until(|| (0..4).all(|_| word_of(&found).as_deref() == Ok("second")));
+    wait_for_word(&found, "second");
+    assert!((0..4).all(|_| word_of(&found).as_deref() == Ok("second")));
     drop(machines);
     drop(death);
 }
@@ -422,9 +423,23 @@ fn the_first_is_stayed_with(place: &Place) {
     many.services.remove(&*first).unwrap().kill();
     wait_until(|| many.machines[0].instances().len() == 1);
     let other = if first == "one" { "two" } else { "one" };
-    wait_until(|| word_of(&found).as_deref() == Ok(other));
+    wait_for_word(&found, other);
     for _ in 0..4 {
         assert_eq!(word_of(&found).as_deref(), Ok(other));
+    }
+}
+
+/// Waits until a service says this, and fails with what it says instead.
+#[track_caller]
+fn wait_for_word(object: &SpIBinder, word: &str) {
+    let since = Instant::now();
+    loop {
+        let said = word_of(object);
+        if said.as_deref() == Ok(word) {
+            return;
+        }
+        assert!(since.elapsed() < HANG_TIMEOUT, "{said:?}, but not {word:?}");
+        thread::sleep(Duration::from_millis(2));
     }
 }
 
