@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use binder::StatusCode;
 use binder::binder_impl::IBinderInternal as _;
 use binder::transport::rpc::RpcServer;
-use binder::{Accessor, ConnectionInfo, with_timeout};
+use binder::{Accessor, ConnectionInfo, SpIBinder, with_timeout};
 use binder_os::acting_user::ActingUser;
 use binder_testkit::{HANG_TIMEOUT, wait_until};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
@@ -315,12 +315,12 @@ fn unreachable_machines(place: &Place) {
     let _first = there.serve(NAME, "first");
     let found = client.find(NAME, "first");
     network.drop_from(0, 1);
-    let late = binder::with_timeout(Duration::from_millis(500), || word_of(&found));
+    let late = with_timeout(Duration::from_millis(500), || word_of(&found));
     assert_eq!(late, Err(StatusCode::TIMED_OUT));
     // All others go on, and so does the name: both reach most of etcd.
     other_client.find(NAME, "first");
     network.drop_nothing(0);
-    wait_until(|| binder::with_timeout(LEASE, || word_of(&found)).as_deref() == Ok("first"));
+    wait_until(|| with_timeout(LEASE, || word_of(&found)).as_deref() == Ok("first"));
 }
 
 fn etcd_is_away(place: &Place) {
