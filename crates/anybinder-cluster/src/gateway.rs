@@ -13,7 +13,9 @@ use binder::binder_impl::IBinderInternal as _;
 use binder::binder_impl::{
     Binder, BorrowedParcel, FIRST_CALL_TRANSACTION, Parcel, Remotable, TransactionCode,
 };
-use binder::transport::rpc::{FileDescriptorTransportMode as FdMode, PeerIdentity, RpcServer};
+use binder::transport::rpc::{
+    FileDescriptorTransportMode as FdMode, PeerIdentity, RpcServer, TlsCredentials,
+};
 use binder::{Interface as _, SpIBinder, StatusCode};
 use service_manager::{AccessAction, ManagerServer};
 
@@ -22,6 +24,7 @@ use crate::counted::OwnCalls;
 use crate::metrics::GatewayCalls;
 use crate::options::{ClusterError, ServeOptions, failed};
 use crate::store::SharedMember;
+use crate::users::CallingUsers;
 
 /// The interface of root objects.
 const DESCRIPTOR: &str = "anybinder.cluster.IGateway";
@@ -35,10 +38,12 @@ const CALLS_PER_MACHINE: usize = 16;
 /// Starts to serve other machines, whose calls are counted.
 pub(crate) fn start(
     options: &ServeOptions,
+    credentials: &TlsCredentials,
     member: &SharedMember,
     manager: &ManagerServer,
     calls: &Arc<GatewayCalls>,
     own_calls: &Arc<OwnCalls>,
+    users: &CallingUsers,
 ) -> Result<RpcServer, ClusterError> {
     let address = &options.advertise;
     let host = options.listen.as_deref().unwrap_or(address.host());
@@ -53,8 +58,7 @@ pub(crate) fn start(
         }
     };
     let without_identity = root_for(Vec::new());
-    let credentials = options.credentials.load()?;
-    let server = RpcServer::new_inet_tls(without_identity, host, address.port(), &credentials);
+    let server = RpcServer::new_inet_tls(without_identity, host, address.port(), credentials);
     let server = server.map_err(failed(format!("listening at {host}")))?;
     server.set_max_threads(CALLS_PER_MACHINE);
     server.set_supported_file_descriptor_transport_modes(&[FdMode::None, FdMode::Relayed]);
@@ -62,6 +66,9 @@ pub(crate) fn start(
     server.set_call_guard(move || {
         if fence.is_open(clock::now()) { Ok(()) } else { Err(StatusCode::DEAD_OBJECT) }
     });
+    server.set_tells_callers(true);
+    let users = users.clone();
+    server.set_forwarding_user(move |caller| users.of(caller));
     let calls = Arc::clone(calls);
     server.set_call_observer(move |took, status| calls.note(took, status.is_ok()));
     server.set_authorizer(move |peer| Ok(Some(root_for(identities(peer)))));

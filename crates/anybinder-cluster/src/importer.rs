@@ -16,6 +16,7 @@ use crate::counted::CallCounts;
 use crate::gateway;
 use crate::importers::{CALLS, CALLS_ASKED, CALLS_TOLD, READY};
 use crate::options::{ClusterError, ImportOptions, failed};
+use crate::users::CallingUsers;
 
 /// On how many threads services of other machines may call back.
 const INCOMING_THREADS: usize = 4;
@@ -33,6 +34,7 @@ struct FoundInstance {
 
 pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
     let credentials = options.credentials.load()?;
+    let users = CallingUsers::load(&options.users, &credentials)?;
     let device = DriverDevice::open(&options.device).map_err(failed("opening the device"))?;
     let mut lines = io::stdin().lock().lines();
     let mut next = || lines.next().transpose().map_err(failed("reading what to import"));
@@ -40,7 +42,8 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
     let mut sources = parse(&line)?;
     let Some(balancing) = options.balancing else {
         let (address, generation) = sources.pop().ok_or(()).map_err(|()| nothing())?;
-        let found = connect(options, &credentials, &address, generation, || process::exit(0))?;
+        let found =
+            connect(options, (&credentials, &users), &address, generation, || process::exit(0))?;
         register(options, &device, &found.object)?;
         let key = (address, generation);
         // It ends with the service, or is killed, or its manager ends.
@@ -67,7 +70,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
                     proxy.forget(&gone_key);
                 }
             };
-            match connect(options, &credentials, &address, generation, forget) {
+            match connect(options, (&credentials, &users), &address, generation, forget) {
                 Ok(found) => {
                     let object = found.object.clone();
                     let counts = Arc::clone(&found.counts);
@@ -114,7 +117,7 @@ fn parse(line: &str) -> Result<Vec<(MachineAddress, i64)>, ClusterError> {
 /// Connects to a machine's gateway, and gets its service; `gone` runs when that is gone.
 fn connect(
     options: &ImportOptions,
-    credentials: &TlsCredentials,
+    (credentials, users): (&TlsCredentials, &CallingUsers),
     address: &MachineAddress,
     generation: i64,
     gone: impl Fn() + Send + Sync + 'static,
@@ -123,6 +126,9 @@ fn connect(
     session.set_max_incoming_threads(INCOMING_THREADS);
     session.set_max_outgoing_connections(CONNECTIONS);
     session.set_file_descriptor_transport_mode(FdMode::Relayed);
+    session.set_tells_callers(true);
+    let users = users.clone();
+    session.set_forwarding_user(move |caller| users.of(caller));
     let root = session.connect_inet_tls(address.host(), address.port(), credentials);
     let root = root.map_err(failed(format!("connecting to {address}")))?;
     let found = gateway::get(&root, &options.name, generation);

@@ -16,7 +16,7 @@ use binder_cluster::{Instance, MachineAddress, Ownership};
 use rustix::fs::{OFlags, fcntl_setfl};
 use service_manager::{AccessAction, Balancing, InstanceCalls, ManagerServer};
 
-use crate::options::CredentialOptions;
+use crate::options::{CredentialOptions, UserOptions};
 use crate::store::SharedMember;
 
 /// How long a look-up waits for a service of another machine.
@@ -45,6 +45,7 @@ pub(crate) struct ImporterOptions {
     pub(crate) device: PathBuf,
     pub(crate) own_address: MachineAddress,
     pub(crate) credentials: CredentialOptions,
+    pub(crate) users: UserOptions,
     pub(crate) verbose: u8,
     /// How many look-ups may wait at once; the manager has more threads.
     pub(crate) max_waiting: usize,
@@ -275,7 +276,7 @@ impl Importers {
             Some(balancing) => drop(command.arg("--balancing").arg(balancing.to_string())),
             None => sources.truncate(1),
         }
-        for (option, file) in options.credentials.arguments() {
+        for (option, file) in options.credentials.arguments().chain(options.users.arguments()) {
             command.arg(option).arg(file);
         }
         command.args((0..options.verbose).map(|_| "-v"));

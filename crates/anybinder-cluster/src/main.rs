@@ -18,6 +18,7 @@ mod names;
 mod options;
 mod serve;
 mod store;
+mod users;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;

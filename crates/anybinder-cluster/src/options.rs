@@ -57,6 +57,9 @@ pub(crate) struct ServeOptions {
     #[command(flatten)]
     pub(crate) credentials: CredentialOptions,
 
+    #[command(flatten)]
+    pub(crate) users: UserOptions,
+
     /// Serve figures over HTTP at /metrics, for Prometheus: at this port of the loopback interface, or at an address
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_metrics_address)]
     pub(crate) metrics: Option<SocketAddr>,
@@ -127,6 +130,19 @@ pub(crate) struct CredentialOptions {
     pub(crate) revoked: Option<PathBuf>,
 }
 
+/// Who the users of other machines are on this one.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct UserOptions {
+    /// Which users of machines are the same person, signed in FILE.sig: calls of other machines are made as these, and
+    /// all others as nobody
+    #[arg(long, value_name = "FILE", requires = "users_key")]
+    pub(crate) users: Option<PathBuf>,
+
+    /// The public key of who signs that (PEM, Ed25519)
+    #[arg(long, value_name = "FILE", requires = "users")]
+    pub(crate) users_key: Option<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
     /// The device
@@ -143,6 +159,9 @@ pub(crate) struct ImportOptions {
 
     #[command(flatten)]
     pub(crate) credentials: CredentialOptions,
+
+    #[command(flatten)]
+    pub(crate) users: UserOptions,
 }
 
 /// Where the store of names is.
@@ -221,6 +240,14 @@ impl CredentialOptions {
         let own: [(_, &Path); 3] =
             [("--certificate", &self.certificate), ("--key", &self.key), ("--ca", &self.ca)];
         own.into_iter().chain(self.revoked.iter().map(|lists| ("--revoked", lists.as_path())))
+    }
+}
+
+impl UserOptions {
+    /// The same options, for another process of this program.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let both = [("--users", &self.users), ("--users-key", &self.users_key)];
+        both.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
     }
 }
 

@@ -19,6 +19,7 @@ use crate::metrics::{self, MetricsSources};
 use crate::names::{ClusterNames, Follower, StoreListener};
 use crate::options::{ClusterError, CredentialOptions, ServeOptions, failed};
 use crate::store::{SharedMember, Store};
+use crate::users::CallingUsers;
 
 /// How many threads the driver may ask for. Look-ups of names of other machines wait in them.
 const MANAGER_THREADS: u32 = 31;
@@ -31,7 +32,15 @@ const LEAVE_TIME: Duration = Duration::from_secs(3);
 pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterError> {
     let (events, received) = mpsc::unbounded_channel();
     let serving = Arc::<OnceLock<Arc<RpcServer>>>::default();
-    take_signals(events.clone(), options.credentials.clone(), Arc::clone(&serving))?;
+    let credentials = options.credentials.load()?;
+    let users = CallingUsers::load(&options.users, &credentials)?;
+    let read_again = {
+        let (credentials, users) = (options.credentials.clone(), users.clone());
+        let serving = Arc::clone(&serving);
+        // A gateway that does not serve yet will read its certificates.
+        move || read_again(&credentials, &users, serving.get().map(Arc::as_ref))
+    };
+    take_signals(events.clone(), read_again)?;
     let (policy, declarations) = (options.policy()?, options.declarations()?);
     let manager_options = ManagerOptions {
         policy: policy.clone(),
@@ -45,7 +54,15 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     let member_options = MemberOptions { address: options.advertise.clone(), ttl: options.ttl() };
     let member = SharedMember::new(ClusterMember::new(member_options));
     let (calls, own_calls) = (Arc::default(), Arc::default());
-    let gateway = Arc::new(gateway::start(options, &member, &manager, &calls, &own_calls)?);
+    let gateway = Arc::new(gateway::start(
+        options,
+        &credentials,
+        &member,
+        &manager,
+        &calls,
+        &own_calls,
+        &users,
+    )?);
     // It is set once.
     let _ = serving.set(Arc::clone(&gateway));
     let importer_options = ImporterOptions {
@@ -53,6 +70,7 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
         device: options.device.clone(),
         own_address: options.advertise.clone(),
         credentials: options.credentials.clone(),
+        users: options.users.clone(),
         verbose,
         max_waiting: MANAGER_THREADS as usize - 1,
     };
@@ -88,9 +106,14 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     }
 }
 
-/// Reads the certificates again, for connections from then on. Open sessions go on; importers read the files when they
-/// are started.
-fn read_again(credentials: &CredentialOptions, gateway: &RpcServer) {
+/// Reads the certificates again, for connections from then on, and the users, for calls from then on. Open sessions go on;
+/// importers read the files when they are started.
+fn read_again(credentials: &CredentialOptions, users: &CallingUsers, gateway: Option<&RpcServer>) {
+    match users.read_again() {
+        Ok(()) => tracing::info!("the users of other machines are read again"),
+        Err(error) => tracing::error!(%error, "the users of other machines stay as they were"),
+    }
+    let Some(gateway) = gateway else { return };
     let changed = credentials.load().and_then(|credentials| {
         gateway.set_tls_credentials(&credentials).map_err(failed("using the certificates"))
     });
@@ -136,23 +159,17 @@ fn wait_for_names(member: &SharedMember) {
 }
 
 /// Takes SIGTERM and SIGINT as the wish to end, which comes when other machines know of it, or etcd does not listen; and
-/// SIGHUP as the wish that certificates be read again. Must come before other threads, which would otherwise die of them.
+/// SIGHUP as the wish that files be read again. Must come before other threads, which would otherwise die of them.
 fn take_signals(
     events: mpsc::UnboundedSender<ClusterEvent>,
-    credentials: CredentialOptions,
-    serving: Arc<OnceLock<Arc<RpcServer>>>,
+    read_again: impl Fn() + Send + 'static,
 ) -> Result<(), ClusterError> {
     let signals = SignalStream::block(&[Signal::TERM, Signal::INT, Signal::HUP]);
     let signals = signals.map_err(failed("blocking signals"))?;
     let wait = move || {
         let arrived = loop {
             match signals.next() {
-                Ok(arrived) if arrived.signal == Signal::HUP => {
-                    // A gateway that does not serve yet will read them.
-                    if let Some(gateway) = serving.get() {
-                        read_again(&credentials, gateway);
-                    }
-                }
+                Ok(arrived) if arrived.signal == Signal::HUP => read_again(),
                 arrived => break arrived,
             }
         };

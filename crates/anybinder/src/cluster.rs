@@ -51,6 +51,8 @@ fn arguments(options: &ServicemanagerOptions, cluster: &ClusterArguments) -> Vec
         ("--key", &cluster.key),
         ("--ca", &cluster.ca),
         ("--revoked", &cluster.revoked),
+        ("--users", &cluster.users),
+        ("--users-key", &cluster.users_key),
         ("--etcd-ca", &cluster.etcd_ca),
         ("--etcd-certificate", &cluster.etcd_certificate),
         ("--etcd-key", &cluster.etcd_key),

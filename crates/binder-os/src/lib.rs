@@ -4,6 +4,7 @@
 //! the kernel, is here behind safe functions, one noun per module. A module that needs `unsafe`
 //! says so at its head, and those heads are the list to audit.
 
+pub mod acting_user;
 pub mod binder_client;
 pub mod binder_device;
 pub mod binder_returns;

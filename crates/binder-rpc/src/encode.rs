@@ -79,9 +79,12 @@ pub struct OutgoingCall {
     /// Its place among the one-way calls to the object.
     pub async_number: u64,
     /// How many microseconds the caller will wait; 0 to a peer that does not know what this means.
-    pub timeout_us: u64,
+    pub timeout_us: u32,
     /// By what people find the request in logs; 0 if there is none, or to a peer that does not know what this means.
     pub trace_id: u32,
+    /// For which user of its machine the sender makes the call; `None` if it does not say, or to a peer that does not
+    /// know what this means.
+    pub caller_uid: Option<u32>,
 }
 
 /// Checks that a call may be sent, before anything is counted for it.
@@ -112,6 +115,8 @@ pub fn transact(
         parcel_bytes: parcel_bytes.into(),
         timeout_us: call.timeout_us.into(),
         trace_id: call.trace_id.into(),
+        // The last number is no user's.
+        caller: call.caller_uid.map_or(0, |uid| uid.wrapping_add(1)).into(),
     };
     Ok(ParcelHead::new(wire_header(COMMAND_TRANSACT, body_bytes).as_bytes(), header.as_bytes()))
 }

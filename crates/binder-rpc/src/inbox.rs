@@ -191,6 +191,7 @@ impl<F> Inbox<F> {
                 let (target, async_number) =
                     (Address::parse(header.address), header.async_number.get());
                 let (timeout_us, trace_id) = (header.timeout_us.get(), header.trace_id.get());
+                let caller_uid = header.caller.get().checked_sub(1);
                 let place = place(&parcel, end);
                 let lists = take_lists(&parcel, &mut self.files);
                 let mut body = self.take_body(place, lists, end);
@@ -205,6 +206,7 @@ impl<F> Inbox<F> {
                     async_number,
                     timeout_us,
                     trace_id,
+                    caller_uid,
                     body,
                 })
             }

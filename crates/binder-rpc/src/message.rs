@@ -123,9 +123,12 @@ pub struct RpcTransaction<F> {
     pub async_number: u64,
     /// How many microseconds the caller will wait; 0 if it does not say. Of a peer that has not agreed
     /// to say so, it means nothing.
-    pub timeout_us: u64,
+    pub timeout_us: u32,
     /// By what people find the request in logs; 0 if there is none. The same holds of it.
     pub trace_id: u32,
+    /// For which user of its machine the sender makes the call; `None` if it does not say. The same holds of it, and
+    /// besides it is the sender's word alone.
+    pub caller_uid: Option<u32>,
     /// The arguments.
     pub body: ReceivedParcel<F>,
 }

@@ -33,21 +33,25 @@ pub struct Extensions {
     pub has_timeouts: bool,
     /// Calls say to which request they belong ([`trace_id`](crate::RpcTransaction::trace_id)).
     pub has_trace_ids: bool,
+    /// Calls say for which user they are made ([`caller_uid`](crate::RpcTransaction::caller_uid)).
+    pub has_callers: bool,
 }
 
 impl Extensions {
     /// All that this crate knows.
-    pub const ALL: Self = Self { has_timeouts: true, has_trace_ids: true };
+    pub const ALL: Self = Self { has_timeouts: true, has_trace_ids: true, has_callers: true };
 
     const HAS_TIMEOUTS: u32 = 1;
     const HAS_TRACE_IDS: u32 = 2;
+    const HAS_CALLERS: u32 = 4;
 
     /// Returns the parcel that answers [`GET_EXTENSIONS`]: its code once more, and a bit for each.
     #[must_use]
     pub fn answer(self) -> [u8; 8] {
         let timeouts = if self.has_timeouts { Self::HAS_TIMEOUTS } else { 0 };
         let trace_ids = if self.has_trace_ids { Self::HAS_TRACE_IDS } else { 0 };
-        let bits = timeouts | trace_ids;
+        let callers = if self.has_callers { Self::HAS_CALLERS } else { 0 };
+        let bits = timeouts | trace_ids | callers;
         let mut parcel = [0; 8];
         parcel[..4].copy_from_slice(&GET_EXTENSIONS.to_le_bytes());
         parcel[4..].copy_from_slice(&bits.to_le_bytes());
@@ -61,7 +65,11 @@ impl Extensions {
             return Self::default();
         };
         let has = |bit| code.get() == GET_EXTENSIONS && bits.get() & bit != 0;
-        Self { has_timeouts: has(Self::HAS_TIMEOUTS), has_trace_ids: has(Self::HAS_TRACE_IDS) }
+        Self {
+            has_timeouts: has(Self::HAS_TIMEOUTS),
+            has_trace_ids: has(Self::HAS_TRACE_IDS),
+            has_callers: has(Self::HAS_CALLERS),
+        }
     }
 }
 

@@ -109,7 +109,10 @@ wire! {
         parcel_bytes: U32,
         /// How many microseconds the caller will wait, between two sides that know this
         /// ([`Extensions`](crate::Extensions)); to others zero, as Android has it.
-        timeout_us: U64,
+        timeout_us: U32,
+        /// One more than the user of the sender's machine for whom it makes the call, between two sides that know this;
+        /// else zero. One that does not know it, but what comes before, reads both as one number.
+        caller: U32,
         /// By what people find the request in logs, between two sides that know this; else zero.
         trace_id: U32,
     }

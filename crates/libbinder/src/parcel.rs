@@ -53,6 +53,7 @@ pub struct BorrowedParcel<'a> {
     prepared_for: Option<Place>,
     /// When the call that it is sent with ends.
     deadline: Option<Instant>,
+    user: Option<u32>,
     lent: PhantomData<&'a mut ()>,
 }
 
@@ -227,6 +228,7 @@ impl BorrowedParcel<'_> {
             is_sent: false,
             prepared_for: None,
             deadline: None,
+            user: None,
             lent: PhantomData,
         }
     }
@@ -250,6 +252,16 @@ impl BorrowedParcel<'_> {
     /// Has the call that it is sent with end by then; earlier, if that was said before.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = crate::deadline::earliest(self.deadline, deadline);
+    }
+
+    /// As which user the call is made that it is sent with, over a device; `None` is that of this process.
+    pub(crate) fn user(&self) -> Option<u32> {
+        self.user
+    }
+
+    /// Has the call be made as that user.
+    pub(crate) fn set_user(&mut self, user: Option<u32>) {
+        self.user = user;
     }
 
     /// The same parcel, lent on for a shorter time.

@@ -23,6 +23,10 @@ pub struct CallerIdentity {
     pub deadline: Option<Instant>,
     /// The request that its call belongs to, if it said so.
     pub trace_id: Option<TraceId>,
+    /// The user of the peer's machine for whom the peer makes the call, if it said so: the peer's word alone.
+    pub told_uid: Option<u32>,
+    /// As which user the call is made that this one is passed on as, over a device; `None` is that of this process.
+    pub forwarded_as: Option<u32>,
 }
 
 thread_local! {
@@ -56,6 +60,16 @@ pub(crate) fn can_serve() -> bool {
 /// A fact about the caller, if this thread is serving a call.
 fn of_caller<T>(wanted: impl FnOnce(&CallerIdentity) -> T) -> Option<T> {
     CALLER.try_with(|slot| slot.borrow().as_ref().map(wanted)).ok().flatten()
+}
+
+/// The user whose call this thread serves, if it does and the transport knows.
+pub(crate) fn served_uid() -> Option<u32> {
+    of_caller(|caller| caller.uid).filter(|&uid| uid != u32::MAX)
+}
+
+/// As which user the call is passed on that this thread serves; `None` is that of this process.
+pub(crate) fn forwarded_as() -> Option<u32> {
+    of_caller(|caller| caller.forwarded_as).flatten()
 }
 
 /// What a service may ask about the call that it is serving.
@@ -109,6 +123,15 @@ impl ThreadState {
     #[must_use]
     pub fn trace_id() -> Option<TraceId> {
         trace_id::of_scope().or_else(|| of_caller(|caller| caller.trace_id).flatten())
+    }
+
+    /// The user for whom the caller makes this call, by the caller's word alone: of a session whose client passes calls
+    /// on and [says so](crate::transport::rpc::RpcSession::set_tells_callers). It is a number of the caller's machine, and
+    /// to be believed of callers only that are trusted to speak for others, as by their
+    /// [certificate](Self::get_calling_certificate).
+    #[must_use]
+    pub fn told_uid() -> Option<u32> {
+        of_caller(|caller| caller.told_uid).flatten()
     }
 
     /// Whether this thread is serving a call.

@@ -58,6 +58,7 @@ fn session_id(stream: &mut TcpStream) -> SessionId {
         async_number: 0,
         timeout_us: 0,
         trace_id: 0,
+        caller_uid: None,
     };
     let head =
         encode::transact(&call, encode::Extent::default(), &binder_rpc::SessionLimits::default());

@@ -16,6 +16,7 @@ use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
 use binder::{
     DeathRecipient, IBinder as _, Interface as _, ParcelFileDescriptor, SpIBinder, StatusCode,
+    ThreadState,
 };
 use binder_testkit::HANG_TIMEOUT;
 
@@ -30,6 +31,13 @@ const GIVE_BACK: TransactionCode = FIRST_CALL_TRANSACTION + 2;
 
 /// Answers how often the word was told.
 const COUNT: TransactionCode = FIRST_CALL_TRANSACTION + 3;
+
+/// Answers with the user of the caller.
+const WHO: TransactionCode = FIRST_CALL_TRANSACTION + 4;
+/// Calls an object that comes along, and answers with the user that it sees.
+const WHO_CALLS_BACK: TransactionCode = FIRST_CALL_TRANSACTION + 5;
+/// Gives an object of its own.
+const MORE: TransactionCode = FIRST_CALL_TRANSACTION + 6;
 
 /// A service that says one word.
 struct Word {
@@ -59,6 +67,9 @@ impl Remotable for Word {
                 reply.write(&word_of(&callback)?)
             }
             GIVE_BACK => reply.write(&data.read::<ParcelFileDescriptor>()?),
+            WHO => reply.write(&i64::from(ThreadState::get_calling_uid())),
+            WHO_CALLS_BACK => reply.write(&caller_seen_by(&data.read()?)?),
+            MORE => reply.write(&new_word("more")),
             _ => Err(StatusCode::UNKNOWN_TRANSACTION),
         }
     }
@@ -194,6 +205,24 @@ pub(crate) fn count_of(object: &SpIBinder) -> i32 {
     call(object, COUNT, |_| Ok(())).unwrap().read().unwrap()
 }
 
+/// As which user this thread calls, by the service's word.
+pub(crate) fn caller_seen_by(object: &SpIBinder) -> Result<i64, StatusCode> {
+    call(object, WHO, |_| Ok(()))?.read()
+}
+
+/// As which user the service calls back, by the word of an object of ours.
+pub(crate) fn caller_seen_by_callback(
+    object: &SpIBinder,
+    callback: &SpIBinder,
+) -> Result<i64, StatusCode> {
+    call(object, WHO_CALLS_BACK, |data| data.write(callback))?.read()
+}
+
+/// A further object of the service.
+pub(crate) fn more_of(object: &SpIBinder) -> Result<SpIBinder, StatusCode> {
+    call(object, MORE, |_| Ok(()))?.read()
+}
+
 /// What a service hears from an object of ours.
 pub(crate) fn call_back(object: &SpIBinder, callback: &SpIBinder) -> Result<String, StatusCode> {
     call(object, CALL_BACK, |data| data.write(callback))?.read()
@@ -201,7 +230,7 @@ pub(crate) fn call_back(object: &SpIBinder, callback: &SpIBinder) -> Result<Stri
 
 /// Calls a method that there is not.
 pub(crate) fn send_unknown(object: &SpIBinder) -> Result<(), StatusCode> {
-    call(object, COUNT + 1, |_| Ok(())).map(drop)
+    call(object, MORE + 1, |_| Ok(())).map(drop)
 }
 
 /// Sends a file, and returns what comes back for it.

@@ -1,11 +1,13 @@
 //! Who issues the certificates of machines.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, IsCa, Issuer,
-    KeyIdMethod, KeyPair, RevokedCertParams, SanType, SerialNumber, date_time_ymd,
+    KeyIdMethod, KeyPair, PKCS_ED25519, RevokedCertParams, SanType, SerialNumber, SigningKey as _,
+    date_time_ymd,
 };
 
 /// An issuer that all machines of a test believe.
@@ -54,6 +56,24 @@ impl Authority {
             key_identifier_method: KeyIdMethod::Sha256,
         };
         fs::write(list, params.signed_by(&self.issuer).unwrap().pem().unwrap()).unwrap();
+    }
+}
+
+/// Who signs the table of users.
+pub(crate) struct UserSigner(KeyPair);
+
+impl UserSigner {
+    pub(crate) fn new() -> Self {
+        Self(KeyPair::generate_for(&PKCS_ED25519).unwrap())
+    }
+
+    /// Writes a table into a directory, `users`, `users.sig` and `users.pub`; returns the options of who reads it.
+    pub(crate) fn write(&self, table: &str, dir: &Path) -> Vec<OsString> {
+        let (users, key) = (dir.join("users"), dir.join("users.pub"));
+        fs::write(&users, table).unwrap();
+        fs::write(dir.join("users.sig"), self.0.sign(table.as_bytes()).unwrap()).unwrap();
+        fs::write(&key, self.0.public_key_pem()).unwrap();
+        vec!["--users".into(), users.into(), "--users-key".into(), key.into()]
     }
 }
 

@@ -92,6 +92,8 @@ pub(crate) struct MachineOptions {
     pub(crate) has_log: bool,
     /// Whether it has a list of certificates that are not believed.
     pub(crate) has_revoked: bool,
+    /// Who users of other machines are on this one.
+    pub(crate) users: Vec<OsString>,
     /// Where it is, if it has a network.
     pub(crate) network: Option<NetworkPlace>,
 }
@@ -106,6 +108,7 @@ impl MachineOptions {
             store: Vec::new(),
             has_log: false,
             has_revoked: false,
+            users: Vec::new(),
             network: None,
         }
     }
@@ -159,6 +162,7 @@ impl Machine {
         let child = command
             .arg("serve")
             .args(&self.options.store)
+            .args(&self.options.users)
             .args(["--cluster", &self.options.cluster])
             .args(["--advertise", &self.address()])
             .args(["--listen", &listen])
@@ -266,6 +270,11 @@ impl Machine {
     fn signal(&self, signal: Signal) {
         let pid = self.manager.as_ref().unwrap().id().try_into().unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Has the manager read its files again.
+    pub(crate) fn read_again(&self) {
+        self.signal(Signal::HUP);
     }
 
     /// Has the certificates be believed no more that are of these machines of this place, of none else.

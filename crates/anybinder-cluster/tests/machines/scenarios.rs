@@ -12,13 +12,16 @@ use std::time::{Duration, Instant};
 use binder::StatusCode;
 use binder::binder_impl::IBinderInternal as _;
 use binder::transport::rpc::RpcServer;
-use binder::{Accessor, ConnectionInfo, SpIBinder};
+use binder::{Accessor, ConnectionInfo, SpIBinder, with_timeout};
+use binder_os::acting_user::ActingUser;
 use binder_testkit::{HANG_TIMEOUT, wait_until};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::actor::{
-    DeathWatch, Gate, Service, call_back, count_of, give_back, new_word, send_unknown, word_of,
+    DeathWatch, Gate, Service, call_back, caller_seen_by, caller_seen_by_callback, count_of,
+    give_back, more_of, new_word, send_unknown, word_of,
 };
+use crate::authority::UserSigner;
 use crate::etcd::{Etcd, url_of};
 use crate::machine::{Client, LEASE, Machine, MachineOptions, Place, ask_gateway};
 use crate::network::Network;
@@ -49,6 +52,7 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("what_strangers_write_into_etcd_hides_no_name", strangers_hide_no_name),
     ("a_request_has_one_id_in_the_logs_of_both_machines", a_request_has_one_id),
     ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
+    ("a_user_is_the_same_on_all_machines_or_nobody", a_user_is_the_same_or_nobody),
     ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
 ];
 
@@ -311,12 +315,12 @@ fn unreachable_machines(place: &Place) {
     let _first = there.serve(NAME, "first");
     let found = client.find(NAME, "first");
     network.drop_from(0, 1);
-    let late = binder::with_timeout(Duration::from_millis(500), || word_of(&found));
+    let late = with_timeout(Duration::from_millis(500), || word_of(&found));
     assert_eq!(late, Err(StatusCode::TIMED_OUT));
     // All others go on, and so does the name: both reach most of etcd.
     other_client.find(NAME, "first");
     network.drop_nothing(0);
-    wait_until(|| binder::with_timeout(LEASE, || word_of(&found)).as_deref() == Ok("first"));
+    wait_until(|| with_timeout(LEASE, || word_of(&found)).as_deref() == Ok("first"));
 }
 
 fn etcd_is_away(place: &Place) {
@@ -579,6 +583,61 @@ fn a_revoked_machine_is_not_served(place: &Place) {
     assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
     there.revoke(place, &["m7"]);
     client.find("test.other", "other");
+}
+
+fn a_user_is_the_same_or_nobody(place: &Place) {
+    const NOBODY: i64 = 65_534;
+    let etcd = Etcd::start(1);
+    let signer = UserSigner::new();
+    let dir = place.credentials("users");
+    let table = "alice spiffe://test/m0 1000\nalice spiffe://test/m1 2000\n\
+        root spiffe://test/m0 0\nroot spiffe://test/m1 0\n";
+    let users = signer.write(table, &dir);
+    let options = MachineOptions { has_log: true, ..MachineOptions::new(etcd.url()) };
+    let plain = place.machine(2, &options);
+    let options = MachineOptions { users, ..options };
+    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
+    let _services = [there.serve(NAME, "there"), plain.serve("test.plain", "plain")];
+    let client = here.client();
+    let (found, plainly) = (client.find(NAME, "there"), client.find("test.plain", "plain"));
+    let seen = |uid: u32, object: &SpIBinder| {
+        let object = object.clone();
+        as_user(uid, move || caller_seen_by(&object))
+    };
+    assert_eq!(seen(1000, &found), Ok(2000));
+    assert_eq!(seen(1001, &found), Ok(NOBODY));
+    assert_eq!(seen(0, &found), Ok(NOBODY), "root is of its machine");
+    assert_eq!(seen(1000, &plainly), Ok(NOBODY), "nobody says who it is there");
+    let more = more_of(&found).unwrap();
+    assert_eq!(seen(1000, &more), Ok(2000), "of further objects, too");
+    let in_time = {
+        let found = found.clone();
+        as_user(1000, move || with_timeout(HANG_TIMEOUT, || caller_seen_by(&found)))
+    };
+    assert_eq!(in_time, Ok(2000), "on a thread of its own");
+    // The service is root's, and calls back to another machine.
+    let callback = new_word("here");
+    assert_eq!(caller_seen_by_callback(&found, &callback), Ok(NOBODY));
+    // A table that another has changed is none, and what was read before goes on.
+    fs::write(dir.join("users"), table.replace("2000", "0")).unwrap();
+    there.read_again();
+    wait_until(|| !there.log_lines("the users of other machines stay as they were").is_empty());
+    assert_eq!(seen(1000, &found), Ok(2000));
+    signer.write(&table.replace("2000", "2001"), &dir);
+    there.read_again();
+    wait_until(|| seen(1000, &found) == Ok(2001));
+    signer.write("alice spiffe://test/m0 1000\nalice spiffe://test/m1 0\n", &dir);
+    there.read_again();
+    wait_until(|| seen(1000, &found) == Ok(NOBODY));
+}
+
+/// Runs calls on a thread that is another user.
+fn as_user<R: Send + 'static>(uid: u32, calls: impl FnOnce() -> R + Send + 'static) -> R {
+    let run = move || {
+        let _user = ActingUser::enter(uid).unwrap();
+        calls()
+    };
+    thread::spawn(run).join().unwrap()
 }
 
 fn strangers_hide_no_name(place: &Place) {

@@ -175,6 +175,17 @@ pub(crate) struct ClusterArguments {
           hide_short_help = true)]
     pub(crate) revoked: Option<PathBuf>,
 
+    /// Which users of machines are the same person, signed in FILE.sig, read again with the others: calls of other
+    /// machines are made as these, and all others as nobody
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cluster",
+          requires = "users_key", hide_short_help = true)]
+    pub(crate) users: Option<PathBuf>,
+
+    /// The public key of who signs that (PEM, Ed25519)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "users",
+          hide_short_help = true)]
+    pub(crate) users_key: Option<PathBuf>,
+
     /// After how many seconds without a word from this machine others take its names
     #[arg(long, value_name = "SECONDS", default_value_t = 10,
           value_parser = clap::value_parser!(u64).range(2..=3600), hide_short_help = true)]

@@ -185,6 +185,7 @@ fn call(session: &mut Side, address: Address, order: Option<u64>) -> Result<(), 
         async_number: order.unwrap_or(0),
         timeout_us: 0,
         trace_id: 0,
+        caller_uid: None,
     };
     let head = encode::transact(&call, encode::Extent::default(), &limits).expect("short");
     match read_with(&head, 0, session.version())? {
@@ -244,6 +245,7 @@ fn one_ways_that_wait_hold_few_descriptors() {
             async_number: order,
             timeout_us: 0,
             trace_id: 0,
+            caller_uid: None,
             body,
         };
         session.accept_oneway(address, oneway).map(|accepted| match accepted {

@@ -49,8 +49,10 @@ fn encode(sent: &Sent, version: ProtocolVersion, limits: &SessionLimits) -> Vec<
                 code: *code,
                 flags: *flags,
                 async_number: *order,
-                timeout_us: u64::from(*code),
+                timeout_us: *code,
                 trace_id: *code,
+                // The last number is no user's, and nobody is told of.
+                caller_uid: Some(*code).filter(|&uid| uid != u32::MAX),
             };
             let head = encode::transact(&call, extent(parcel), limits).expect("within limits");
             [&head, &parcel[..]].concat()
@@ -73,7 +75,8 @@ fn check(sent: &Sent, got: &RpcMessage<u32>) {
         (Sent::Call { number, code, flags, order, parcel }, RpcMessage::Transact(got)) => {
             assert_eq!(got.address, Some(object(*number)));
             assert_eq!((got.code, got.flags, got.async_number), (*code, *flags, *order));
-            assert_eq!((got.timeout_us, got.trace_id), (u64::from(*code), *code));
+            assert_eq!((got.timeout_us, got.trace_id), (*code, *code));
+            assert_eq!(got.caller_uid, Some(*code).filter(|&uid| uid != u32::MAX));
             assert_eq!(got.body.data(), parcel);
         }
         (Sent::Reply { status, parcel }, RpcMessage::Reply(got)) => {

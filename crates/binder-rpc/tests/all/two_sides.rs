@@ -135,6 +135,7 @@ impl Pair {
             async_number: start.async_number,
             timeout_us: 0,
             trace_id: 0,
+            caller_uid: None,
         };
         let extent = encode::Extent { parcel_bytes: parcel.len(), positions: positions.len() };
         let head = encode::transact(&call, extent, &SessionLimits::default()).expect("short");

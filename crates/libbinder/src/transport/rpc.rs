@@ -37,6 +37,8 @@ pub use binder_rpc::{Ending, ProtocolVersion, SessionLimits};
 pub use endpoint::PeerAddress;
 pub use error::RpcError;
 pub use peer::PeerIdentity;
+#[cfg(feature = "tls")]
+pub use peer::certificate_names;
 pub use publication::{PublishedReport, published_reports};
 pub use server::{ResourceUse, RpcServer, ServerStatistics};
 pub use session::RpcSession;

@@ -68,8 +68,15 @@ impl Attacker {
 /// The bytes of a call.
 fn call(address: Option<Address>, code: u32, flags: u32, order: u64, bytes: usize) -> Vec<u8> {
     let async_number = order;
-    let call =
-        encode::OutgoingCall { address, code, flags, async_number, timeout_us: 0, trace_id: 0 };
+    let call = encode::OutgoingCall {
+        address,
+        code,
+        flags,
+        async_number,
+        timeout_us: 0,
+        trace_id: 0,
+        caller_uid: None,
+    };
     let extent = encode::Extent { parcel_bytes: bytes, positions: 0 };
     let head = encode::transact(&call, extent, &SessionLimits::default()).expect("not too long");
     [&head[..], &vec![0; bytes]].concat()

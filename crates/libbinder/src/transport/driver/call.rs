@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use binder_os::IncomingTransaction;
+use binder_os::acting_user::ActingUser;
 use binder_os::binder_returns::{Acceptance, NoReply, Notice, Return};
 use binder_os::delivery::{ObjectKind, ReceivedObject};
 use binder_uapi::{
@@ -20,6 +21,15 @@ use crate::transport::{
     CallerIdentity, HeldObject, ObjectCodec, Parcel, ParcelObject, TransactionCode,
     TransactionFlags, serve, take_buffer,
 };
+
+/// Makes this thread another user, by whom the driver takes the call to be.
+fn act_as(user: Option<u32>) -> Result<Option<ActingUser>, StatusCode> {
+    let Some(uid) = user else { return Ok(None) };
+    ActingUser::enter(uid).map_err(|error| {
+        tracing::error!(uid, %error, "a call cannot be made as another user");
+        StatusCode::PERMISSION_DENIED
+    })
+}
 
 /// The flags of callers that concern the driver.
 const PASSED_FLAGS: u32 = TF_ONE_WAY | TF_CLEAR_BUF | TF_UPDATE_TXN;
@@ -44,10 +54,11 @@ impl DeviceShared {
         let flags = flags & PASSED_FLAGS | TF_ACCEPT_FDS;
         let head =
             BinderTransactionData { target: handle.into(), code, flags, ..Default::default() };
+        let user = act_as(data.user())?;
         self.with_link(|link| {
             link.push_transaction(BC_TRANSACTION, head, &OutgoingPayload::Parcel(&data))
         });
-        let answer = self.await_answer(&data, flags & TF_ONE_WAY != 0);
+        let answer = self.await_answer(&data, user, flags & TF_ONE_WAY != 0);
         // Its names have come to the driver or will not; either way they are not needed any more.
         drop(data);
         self.settle();
@@ -58,10 +69,16 @@ impl DeviceShared {
     fn await_answer(
         self: &Arc<Self>,
         sent: &Parcel,
+        mut user: Option<ActingUser>,
         is_oneway: bool,
     ) -> Result<Parcel, StatusCode> {
         loop {
-            let next = self.with_link(|link| link.next_return(self, Some(sent)));
+            let (next, is_written) = self.with_link(|link| {
+                let next = link.next_return(self, Some(sent));
+                (next, !link.has_commands())
+            });
+            // What else is read meanwhile, and code that it runs, is this process's own.
+            let was_other = user.take().is_some();
             match next.map_err(|error| self.status_of(&error))? {
                 Return::Reply(delivery) => return self.take_reply(delivery),
                 // Replies of this thread complete in the order in which all was sent.
@@ -75,6 +92,9 @@ impl DeviceShared {
                 }
                 Return::Refused(refusal) => return Err(status_of_refusal(refusal)),
                 other => self.handle(other),
+            }
+            if was_other && !is_written {
+                user = act_as(sent.user())?;
             }
         }
     }

@@ -213,6 +213,11 @@ impl ThreadLink {
         if self.conversation.has_returns() { Ok(()) } else { self.exchange(device, true, None) }
     }
 
+    /// Whether there are commands that are not written yet.
+    pub(super) fn has_commands(&self) -> bool {
+        self.conversation.has_commands()
+    }
+
     /// Writes all commands, as far as the driver takes them.
     pub(super) fn flush(&mut self, device: &DeviceShared) -> io::Result<()> {
         if self.conversation.has_commands() { self.exchange(device, false, None) } else { Ok(()) }

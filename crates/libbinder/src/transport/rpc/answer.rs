@@ -17,7 +17,7 @@ use super::link::ReadMode;
 use super::offer::CallGuard;
 use super::relayed;
 use super::shared::{SharedSession, Tell};
-use crate::transport::{LocalObject, Parcel, serve};
+use crate::transport::{CallerIdentity, LocalObject, Parcel, serve};
 use crate::{StatusCode, TraceId, deadline};
 
 /// How long a thread waits for the next call of a connection before it leaves that to the reader. Calls that come
@@ -118,12 +118,14 @@ impl SharedSession {
         let data = self.received(transaction.body, Tell::Soon)?;
         let mut caller = self.peer.caller();
         if transaction.timeout_us > 0 && self.tells_timeouts() {
-            caller.deadline = deadline::after(Duration::from_micros(transaction.timeout_us));
+            caller.deadline = deadline::after(Duration::from_micros(transaction.timeout_us.into()));
         }
         caller.trace_id = self.trace_id_of(transaction.trace_id);
+        caller.told_uid = transaction.caller_uid.filter(|_| self.tells_callers());
         let (connection, reply) = serving(self, Some(connection), || {
             self.supervised(object.as_ref().ok(), || {
                 let object = object.as_ref().map_err(|status| *status)?;
+                self.choose_user(object, &mut caller)?;
                 serve(object, caller, transaction.code, data?, transaction.flags)
             })
         });
@@ -137,6 +139,20 @@ impl SharedSession {
     /// What the peer says of the request that its call belongs to, if it knows what it says.
     fn trace_id_of(&self, number: u32) -> Option<TraceId> {
         TraceId::new(number).filter(|_| self.tells_trace_ids())
+    }
+
+    /// Notes as which user a call is passed on, if it is one that is.
+    fn choose_user(
+        &self,
+        object: &Arc<dyn LocalObject>,
+        caller: &mut CallerIdentity,
+    ) -> Result<(), StatusCode> {
+        if let Some(user) = &self.terms.callers.forwarding_user
+            && object.forwards().is_some()
+        {
+            caller.forwarded_as = user.decide(caller)?;
+        }
+        Ok(())
     }
 
     /// Whether a call of the peer's is served.
@@ -206,8 +222,10 @@ impl SharedSession {
             // The caller does not wait, so its number may be another process's by now.
             caller.pid = 0;
             caller.trace_id = self.trace_id_of(transaction.trace_id);
+            caller.told_uid = transaction.caller_uid.filter(|_| self.tells_callers());
             let (_, served) = serving(self, None, || {
                 self.supervised(Some(&object), || {
+                    self.choose_user(&object, &mut caller)?;
                     serve(&object, caller, transaction.code, data?, transaction.flags)
                 })
             });

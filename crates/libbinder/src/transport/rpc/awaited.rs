@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use binder_rpc::{Ending, RpcMessage};
+use binder_rpc::{Ending, RpcMessage, special};
 
 use super::call::{NotSent, OwnCall, is_serving};
 use super::connection::Connection;
@@ -132,7 +132,7 @@ fn abandoned(
     reader: &'static AwaitedConnections,
     flags: TransactionFlags,
 ) -> Arc<Awaited> {
-    let call = OwnCall { address: None, code: 0, flags, due: None, trace_id: None };
+    let call = OwnCall { flags, ..OwnCall::question(0, None) };
     Awaited::new(session, reader, call, Progress::Abandoned)
 }
 
@@ -183,7 +183,7 @@ impl Awaited {
         let session = Arc::clone(&self.session);
         let (call, is_question) = match &data {
             Some(_) => (self.call, false),
-            None => (OwnCall::question(self.call.due), true),
+            None => (OwnCall::question(special::GET_EXTENSIONS, self.call.due), true),
         };
         let mut data =
             data.take().unwrap_or_else(|| Parcel::for_codec(Arc::<SharedSession>::clone(&session)));

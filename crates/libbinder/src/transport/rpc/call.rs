@@ -75,12 +75,14 @@ pub(super) struct OwnCall {
     pub(super) due: Option<Instant>,
     /// The request that it belongs to.
     pub(super) trace_id: Option<TraceId>,
+    /// The user for whom it is made, if the peer is to know.
+    pub(super) caller_uid: Option<u32>,
 }
 
 impl OwnCall {
-    /// The question what the peer knows beside Android's protocol.
-    pub(super) fn question(due: Option<Instant>) -> Self {
-        Self { address: None, code: special::GET_EXTENSIONS, flags: 0, due, trace_id: None }
+    /// A question to the special target.
+    pub(super) fn question(code: TransactionCode, due: Option<Instant>) -> Self {
+        Self { address: None, code, flags: 0, due, trace_id: None, caller_uid: None }
     }
 
     pub(super) fn is_oneway(&self) -> bool {
@@ -89,7 +91,8 @@ impl OwnCall {
 
     /// Returns whether it says something that only a peer with these extensions understands.
     pub(super) fn is_extended(&self) -> bool {
-        self.address.is_some() && (self.due.is_some() || self.trace_id.is_some())
+        let is_any = self.due.is_some() || self.trace_id.is_some() || self.caller_uid.is_some();
+        self.address.is_some() && is_any
     }
 
     /// Returns whether its caller does not wait any more.
@@ -260,7 +263,7 @@ impl SharedSession {
             return Ok(connection);
         }
         let mut nothing = Parcel::for_codec(Arc::<Self>::clone(self));
-        let question = OwnCall::question(call.due);
+        let question = OwnCall::question(special::GET_EXTENSIONS, call.due);
         let connection = self.send_claimed(connection, home, &question, &mut nothing)?;
         let (connection, reply) = self.reply_claimed(connection, home)?;
         self.learn_extensions(&reply);
@@ -302,7 +305,7 @@ impl SharedSession {
     ) -> Result<Option<Box<Connection>>, Ending> {
         let due = deadline::after(timeout);
         let code = special::GET_MAX_THREADS;
-        let question = OwnCall { address: None, code, flags: 0, due, trace_id: None };
+        let question = OwnCall::question(code, due);
         connection.set_due(due);
         let mut nothing = Parcel::for_codec(Arc::<Self>::clone(self));
         match self.send_call(&mut connection, &question, &mut nothing, ReadMode::Wait) {
@@ -334,11 +337,12 @@ impl SharedSession {
     }
 
     /// Returns what the peer is told of how long the caller waits.
-    fn timeout_us(&self, call: &OwnCall) -> u64 {
+    fn timeout_us(&self, call: &OwnCall) -> u32 {
         match call.due {
             Some(due) if !call.is_oneway() && self.tells_timeouts() => {
                 let left = due.saturating_duration_since(Instant::now());
-                u64::try_from(left.as_micros()).unwrap_or(u64::MAX).max(1)
+                // Of more than an hour nothing is said.
+                u32::try_from(left.as_micros()).map_or(0, |left| left.max(1))
             }
             _ => 0,
         }
@@ -370,8 +374,16 @@ impl SharedSession {
         let OwnCall { address, code, flags, .. } = *call;
         let (async_number, timeout_us) = (0, self.timeout_us(call));
         let trace_id = call.trace_id.filter(|_| self.tells_trace_ids()).map_or(0, TraceId::get);
-        let mut head =
-            encode::OutgoingCall { address, code, flags, async_number, timeout_us, trace_id };
+        let caller_uid = call.caller_uid.filter(|_| self.tells_callers());
+        let mut head = encode::OutgoingCall {
+            address,
+            code,
+            flags,
+            async_number,
+            timeout_us,
+            trace_id,
+            caller_uid,
+        };
         {
             let mut table = self.table();
             if let Some(address) = address {

@@ -12,6 +12,7 @@ use super::endpoint::PeerAddress;
 use super::error::RpcError;
 use super::peer::PeerIdentity;
 use super::quota::{self, Capacity, ServerQuota, ServerResource};
+use crate::transport::CallerIdentity;
 use crate::{SpIBinder, StatusCode, death};
 
 /// What makes the root object of each session.
@@ -115,6 +116,36 @@ impl fmt::Debug for CallGuard {
     }
 }
 
+/// What decides as which user a call is passed on.
+type DecideUser = dyn Fn(&CallerIdentity) -> Option<u32> + Send + Sync;
+
+/// What decides as which user calls are passed on to a device, as the program said.
+#[derive(Clone)]
+pub(super) struct ForwardingUser(pub(super) Arc<DecideUser>);
+
+impl ForwardingUser {
+    /// The user as whom a caller's call is passed on; `None` is that of this process.
+    pub(super) fn decide(&self, caller: &CallerIdentity) -> Result<Option<u32>, StatusCode> {
+        let decided = catch_unwind(AssertUnwindSafe(|| (self.0)(caller)));
+        decided.map_err(|_| StatusCode::UNKNOWN_ERROR)
+    }
+}
+
+impl fmt::Debug for ForwardingUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ForwardingUser")
+    }
+}
+
+/// What becomes of callers' users where calls are passed on from one transport to another.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CallerTerms {
+    /// Whether calls of ours say for whom they are made.
+    pub(super) tells: bool,
+    /// As whom calls of the peer's are made over a device.
+    pub(super) forwarding_user: Option<ForwardingUser>,
+}
+
 /// What hears of calls that were served.
 type ObserveCall = dyn Fn(Duration, Result<(), StatusCode>) + Send + Sync;
 
@@ -156,6 +187,7 @@ pub(super) struct Offer {
     pub(super) max_streams: usize,
     pub(super) authorizer: Option<Authorizer>,
     pub(super) refusals: Option<RefusalListener>,
+    pub(super) callers: CallerTerms,
     pub(super) guard: Option<CallGuard>,
     pub(super) observer: Option<CallObserver>,
     pub(super) timeout: Duration,
@@ -178,6 +210,7 @@ impl Offer {
             max_streams: 512,
             authorizer: None,
             refusals: None,
+            callers: CallerTerms::default(),
             guard: None,
             observer: None,
             timeout: Duration::from_secs(10),

@@ -132,10 +132,7 @@ impl PeerIdentity {
 
     #[cfg(feature = "tls")]
     fn names(&self, read: impl FnOnce(&webpki::EndEntityCert<'_>) -> Vec<String>) -> Vec<String> {
-        let certificate = self.certificate().map(rustls::pki_types::CertificateDer::from);
-        let Some(certificate) = &certificate else { return Vec::new() };
-        let parsed = webpki::EndEntityCert::try_from(certificate);
-        parsed.map(|certificate| read(&certificate)).unwrap_or_default()
+        self.certificate().map(|certificate| read_names(certificate, read)).unwrap_or_default()
     }
 
     /// Its SPIFFE id: the one URI of its certificate, if that is of `spiffe:`.
@@ -146,4 +143,25 @@ impl PeerIdentity {
         let [id] = <[String; 1]>::try_from(self.uris()).ok()?;
         id.starts_with("spiffe://").then_some(id)
     }
+}
+
+/// Reads names of a certificate (DER); one that is none has none.
+#[cfg(feature = "tls")]
+fn read_names(
+    certificate: &[u8],
+    read: impl FnOnce(&webpki::EndEntityCert<'_>) -> Vec<String>,
+) -> Vec<String> {
+    let certificate = rustls::pki_types::CertificateDer::from(certificate);
+    let parsed = webpki::EndEntityCert::try_from(&certificate);
+    parsed.map(|certificate| read(&certificate)).unwrap_or_default()
+}
+
+/// The URIs and host names among the alternative names of a certificate (DER), as of
+/// [a caller](crate::ThreadState::get_calling_certificate).
+#[cfg(feature = "tls")]
+#[must_use]
+pub fn certificate_names(certificate: &[u8]) -> Vec<String> {
+    read_names(certificate, |it| {
+        it.valid_uri_names().chain(it.valid_dns_names()).map(str::to_owned).collect()
+    })
 }

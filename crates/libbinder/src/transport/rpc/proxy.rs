@@ -13,7 +13,7 @@ use crate::transport::{
     CallStart, DeathLinks, DeathNotice, ObjectCodec, Parcel, ProxyFacts, RemoteObject,
     TransactionCode, TransactionFlags,
 };
-use crate::{StatusCode, ThreadState, deadline};
+use crate::{StatusCode, ThreadState, deadline, thread_state};
 
 /// An object of the peer.
 pub(super) struct RpcProxy {
@@ -50,7 +50,8 @@ impl RpcProxy {
         let usual = self.session.terms.call_timeout.and_then(deadline::after);
         let due = deadline::earliest(data.deadline(), usual);
         let trace_id = ThreadState::trace_id();
-        OwnCall { address: Some(self.address), code, flags, due, trace_id }
+        let caller_uid = self.session.terms.callers.tells.then(thread_state::served_uid).flatten();
+        OwnCall { address: Some(self.address), code, flags, due, trace_id, caller_uid }
     }
 
     /// Returns the recipients of the end of the session.

@@ -474,6 +474,7 @@ impl Inner {
             call_timeout: None,
             max_threads: offer.granted_threads(),
             root: own_root.or_else(|| offer.root.for_session(&identity.address())),
+            callers: offer.callers.clone(),
             guard: offer.guard.clone(),
             observer: offer.observer.clone(),
         };

@@ -18,14 +18,15 @@ use super::connection::Connection;
 use super::endpoint::{ConnectTarget, Connected, ServerAddress, unix_address};
 use super::error::RpcError;
 use super::handshake::{self, Deadline};
+use super::offer::{CallerTerms, ForwardingUser};
 use super::pool::ConnectionUse;
 use super::served::{ServedConnection, ServingHost};
 use super::shared::{Keeper, SharedSession, Terms};
-use crate::transport::Parcel;
+use crate::transport::{CallerIdentity, Parcel};
 use crate::{FromIBinder, SpIBinder, StatusCode, Strong};
 
 /// What a session is asked to be, before it is set up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Wishes {
     version: ProtocolVersion,
     limits: SessionLimits,
@@ -34,6 +35,7 @@ struct Wishes {
     outgoing: usize,
     timeout: Duration,
     call_timeout: Option<Duration>,
+    callers: CallerTerms,
 }
 
 /// A session with a server: set it up once, and it gives the server's root object.
@@ -64,6 +66,7 @@ impl RpcSession {
             outgoing: 10,
             timeout: Duration::from_secs(10),
             call_timeout: None,
+            callers: CallerTerms::default(),
         };
         Self { wishes: Mutex::new(wishes), keeper: OnceLock::new() }
     }
@@ -110,6 +113,21 @@ impl RpcSession {
     /// nothing is said. One call can be given less by [`with_timeout`](crate::with_timeout).
     pub fn set_call_timeout(&self, timeout: Duration) {
         self.wishes().call_timeout = Some(timeout);
+    }
+
+    /// Has calls that are made to serve others say for which user of this machine: the caller of the call that is served.
+    /// The server's program decides what that is worth ([`ThreadState::told_uid`](crate::ThreadState::told_uid)).
+    pub fn set_tells_callers(&self, tells: bool) {
+        self.wishes().callers.tells = tells;
+    }
+
+    /// Says as which user calls of the server's are made that are [passed on](crate::transport::forward) to a device; as
+    /// [`RpcServer::set_forwarding_user`](super::RpcServer::set_forwarding_user).
+    pub fn set_forwarding_user(
+        &self,
+        decide: impl Fn(&CallerIdentity) -> Option<u32> + Send + Sync + 'static,
+    ) {
+        self.wishes().callers.forwarding_user = Some(ForwardingUser(Arc::new(decide)));
     }
 
     /// Connects to a Unix socket: a path, or after a NUL a name in the abstract namespace.
@@ -250,7 +268,7 @@ impl RpcSession {
         if self.keeper.get().is_some() {
             return Err(RpcError::IsSetUp);
         }
-        let wishes = *self.wishes();
+        let wishes = self.wishes().clone();
         let (incoming, limit) = (wishes.incoming, wishes.limits.max_connections);
         if incoming >= limit {
             return Err(RpcError::TooManyConnections { incoming, limit });
@@ -335,6 +353,7 @@ fn begin(target: &ConnectTarget<'_>, wishes: &Wishes) -> Result<Arc<SharedSessio
         call_timeout: wishes.call_timeout,
         max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
         root: None,
+        callers: wishes.callers.clone(),
         guard: None,
         observer: None,
     };
@@ -358,7 +377,7 @@ fn complete(
     };
     let ask = |code| {
         let nothing = Parcel::for_codec(Arc::<SharedSession>::clone(session));
-        let call = OwnCall { address: None, code, flags: 0, due: None, trace_id: None };
+        let call = OwnCall::question(code, None);
         session.call(&call, nothing).map_err(explain)
     };
     let threads = special::read_max_threads(ask(special::GET_MAX_THREADS)?.bytes())?;

@@ -19,7 +19,7 @@ use super::awaited;
 use super::connection::Connection;
 use super::error::RpcError;
 use super::link::StreamSocket;
-use super::offer::{CallGuard, CallObserver};
+use super::offer::{CallGuard, CallObserver, CallerTerms};
 use super::peer::Peer;
 use super::pool::{ConnectionPool, ConnectionUse};
 use super::proxy::RpcProxy;
@@ -45,6 +45,8 @@ pub(super) struct Terms {
     pub(super) max_threads: u32,
     /// What a server gives to this peer.
     pub(super) root: Option<SpIBinder>,
+    /// What becomes of callers' users.
+    pub(super) callers: CallerTerms,
     /// What decides on calls of the peer's.
     pub(super) guard: Option<CallGuard>,
     /// What hears of them when they are served.
@@ -203,6 +205,11 @@ impl SharedSession {
     /// Returns whether calls say to which request they belong.
     pub(super) fn tells_trace_ids(&self) -> bool {
         self.extensions().is_some_and(|extensions| extensions.has_trace_ids)
+    }
+
+    /// Returns whether calls say for which user they are made.
+    pub(super) fn tells_callers(&self) -> bool {
+        self.extensions().is_some_and(|extensions| extensions.has_callers)
     }
 
     /// Says how further connections are made, once.

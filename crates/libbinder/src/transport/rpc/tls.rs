@@ -84,6 +84,12 @@ impl TlsCredentials {
         Ok(self)
     }
 
+    /// The own certificate (DER).
+    #[must_use]
+    pub fn certificate(&self) -> &[u8] {
+        self.chain.first().map_or(&[], |first| first)
+    }
+
     fn provider() -> Arc<rustls::crypto::CryptoProvider> {
         Arc::new(rustls::crypto::ring::default_provider())
     }

@@ -7,11 +7,14 @@ use binder_rpc::handshake::FdMode;
 use binder_rpc::{ProtocolVersion, SessionLimits};
 
 use super::super::endpoint::PeerAddress;
-use super::super::offer::{Authorizer, CallGuard, CallObserver, RefusalListener, Root};
+use super::super::offer::{
+    Authorizer, CallGuard, CallObserver, ForwardingUser, RefusalListener, Root,
+};
 use super::super::peer::PeerIdentity;
 #[cfg(feature = "tls")]
 use super::super::{RpcError, TlsCredentials, endpoint::ServerListener};
 use super::RpcServer;
+use crate::transport::CallerIdentity;
 use crate::{SpIBinder, StatusCode};
 
 impl RpcServer {
@@ -46,6 +49,25 @@ impl RpcServer {
         admit: impl Fn() -> Result<(), StatusCode> + Send + Sync + 'static,
     ) {
         self.inner.offer().guard = Some(CallGuard(Arc::new(admit)));
+    }
+
+    /// Has calls that are made to serve others say for which user of this machine: the caller of the call that is served.
+    /// The client's program decides what that is worth ([`ThreadState::told_uid`](crate::ThreadState::told_uid)).
+    pub fn set_tells_callers(&self, tells: bool) {
+        self.inner.offer().callers.tells = tells;
+    }
+
+    /// Says as which user calls of clients are made that this process passes on to a device, of sessions from now on:
+    /// `decide` returns the user for a caller, or `None` for this process's own. Such calls are those of other
+    /// transports' objects that were given away here.
+    ///
+    /// To be another user for the time of a call a process needs `CAP_SETUID`; without it such calls fail with
+    /// [`StatusCode::PERMISSION_DENIED`]. `decide` runs for each call, on the thread that serves it.
+    pub fn set_forwarding_user(
+        &self,
+        decide: impl Fn(&CallerIdentity) -> Option<u32> + Send + Sync + 'static,
+    ) {
+        self.inner.offer().callers.forwarding_user = Some(ForwardingUser(Arc::new(decide)));
     }
 
     /// Has a function hear of each call of every session from now on when it was served: how long that took, and the

@@ -1,0 +1,238 @@
+//! As which user of this machine a user of another machine calls: a table that is the same on all machines, signed by
+//! one who may say so for all of them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use binder::transport::CallerIdentity;
+use binder::transport::rpc::{TlsCredentials, certificate_names};
+use binder_os::acting_user::ActingUser;
+use ring::signature::{ED25519, UnparsedPublicKey};
+use rustls_pki_types::SubjectPublicKeyInfoDer;
+use rustls_pki_types::pem::PemObject as _;
+
+use crate::options::{ClusterError, UserOptions, failed, read};
+
+/// The user that has no rights.
+const NOBODY: u32 = 65_534;
+/// What a public key of Ed25519 begins with, before its 32 bytes (RFC 8410).
+const ED25519_HEAD: [u8; 12] =
+    [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+/// Of how many sessions the machine is remembered.
+const KNOWN_MAX: usize = 256;
+
+/// Which users of machines are the same person.
+#[derive(Debug, Default)]
+struct UserTable {
+    /// The name of who has a uid at a machine.
+    names: HashMap<(String, u32), String>,
+    /// The uid of a name at a machine.
+    uids: HashMap<(String, String), u32>,
+}
+
+/// Why a line of the table is none.
+#[derive(Debug, PartialEq, Eq)]
+struct BadLine {
+    number: usize,
+    reason: &'static str,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.number, self.reason)
+    }
+}
+
+impl UserTable {
+    /// Reads lines of a name, a machine and a uid there.
+    fn parse(text: &str) -> Result<Self, BadLine> {
+        let mut table = Self::default();
+        for (at, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if !line.is_empty() {
+                table.add(line).map_err(|reason| BadLine { number: at + 1, reason })?;
+            }
+        }
+        Ok(table)
+    }
+
+    fn add(&mut self, line: &str) -> Result<(), &'static str> {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [name, machine, uid] = words[..] else {
+            return Err("it is not a name, a machine and a uid");
+        };
+        let uid = uid.parse().map_err(|_| "its uid is no number")?;
+        if uid == u32::MAX {
+            return Err("its uid is no user's");
+        }
+        let (name, machine) = (name.to_owned(), machine.to_owned());
+        if self.names.insert((machine.clone(), uid), name.clone()).is_some() {
+            return Err("its uid is that of an earlier line");
+        }
+        if self.uids.insert((name, machine), uid).is_some() {
+            return Err("its name has a uid at that machine");
+        }
+        Ok(())
+    }
+
+    /// The uid that a user of `theirs` has here; a machine is known by any of its names.
+    fn map(&self, theirs: &[String], uid: u32, ours: &[String]) -> Option<u32> {
+        let name = theirs.iter().find_map(|machine| self.names.get(&(machine.clone(), uid)))?;
+        let own = |machine: &String| self.uids.get(&(name.clone(), machine.clone())).copied();
+        // Nobody becomes root by coming from elsewhere.
+        ours.iter().find_map(own).filter(|&uid| uid != 0)
+    }
+}
+
+type NamesByCertificate = HashMap<Arc<[u8]>, Arc<[String]>>;
+
+/// As whom calls of other machines are made here.
+#[derive(Debug, Clone)]
+pub(crate) struct CallingUsers(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    options: UserOptions,
+    ours: Vec<String>,
+    table: RwLock<UserTable>,
+    /// Whether this process may be another user for a call.
+    may_act: bool,
+    /// The names of machines whose certificates were seen.
+    known: Mutex<NamesByCertificate>,
+}
+
+impl CallingUsers {
+    /// Reads the table, if there is one.
+    pub(crate) fn load(
+        options: &UserOptions,
+        credentials: &TlsCredentials,
+    ) -> Result<Self, ClusterError> {
+        let may_act = ActingUser::enter(NOBODY).is_ok();
+        if !may_act && options.users.is_some() {
+            let tried = "making calls as the users of --users";
+            return Err(failed(tried)("it takes root, or CAP_SETUID and these users"));
+        }
+        Ok(Self(Arc::new(Shared {
+            options: options.clone(),
+            ours: certificate_names(credentials.certificate()),
+            table: RwLock::new(options.table()?),
+            may_act,
+            known: Mutex::default(),
+        })))
+    }
+
+    /// Reads the table again; it stays as it was if it is not good.
+    pub(crate) fn read_again(&self) -> Result<(), ClusterError> {
+        let table = self.0.options.table()?;
+        *self.0.table.write().unwrap_or_else(PoisonError::into_inner) = table;
+        Ok(())
+    }
+
+    /// As which user a call of another machine is made here; `None` where this process can be none but its own.
+    pub(crate) fn of(&self, caller: &CallerIdentity) -> Option<u32> {
+        if !self.0.may_act {
+            return None;
+        }
+        let mapped = caller.told_uid.zip(caller.certificate.as_ref()).and_then(|(uid, shown)| {
+            let theirs = self.names_of(shown);
+            let table = self.0.table.read().unwrap_or_else(PoisonError::into_inner);
+            table.map(&theirs, uid, &self.0.ours)
+        });
+        Some(mapped.unwrap_or(NOBODY))
+    }
+
+    fn names_of(&self, certificate: &Arc<[u8]>) -> Arc<[String]> {
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(names) = known.get(certificate) {
+            return Arc::clone(names);
+        }
+        if known.len() >= KNOWN_MAX {
+            known.clear();
+        }
+        let names: Arc<[String]> = certificate_names(certificate).into();
+        known.insert(Arc::clone(certificate), Arc::clone(&names));
+        names
+    }
+}
+
+impl UserOptions {
+    fn table(&self) -> Result<UserTable, ClusterError> {
+        let (Some(path), Some(key)) = (&self.users, &self.users_key) else {
+            return Ok(UserTable::default());
+        };
+        let understanding = format!("understanding {}", path.display());
+        let mut signature = path.clone().into_os_string();
+        signature.push(".sig");
+        let (text, signature) = (read(path)?, read(signature.as_ref())?);
+        let public = public_key(&read(key)?).ok_or(()).map_err(|()| {
+            failed(format!("understanding {}", key.display()))("it is no public key of Ed25519")
+        })?;
+        let is_signed = UnparsedPublicKey::new(&ED25519, public).verify(&text, &signature);
+        is_signed
+            .map_err(|_| failed(understanding.as_str())("its signature is not of --users-key"))?;
+        let text = String::from_utf8(text).map_err(failed(understanding.as_str()))?;
+        UserTable::parse(&text).map_err(failed(understanding))
+    }
+}
+
+/// The bytes of a public key (PEM).
+fn public_key(pem: &[u8]) -> Option<[u8; 32]> {
+    let key = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
+    key.strip_prefix(&ED25519_HEAD)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "# who  where  uid\n\
+        alice a.example 1000\n\
+        alice spiffe://example.org/b 2000 # there\n\n\
+        carol a.example 1001\n\
+        root a.example 0\n\
+        root spiffe://example.org/b 0\n";
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().copied().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_user_is_who_has_the_same_name_here() {
+        let table = UserTable::parse(TABLE).expect("good");
+        let a = names(&["spiffe://example.org/a", "a.example"]);
+        let b = names(&["spiffe://example.org/b"]);
+        assert_eq!(table.map(&a, 1000, &b), Some(2000));
+        assert_eq!(table.map(&b, 2000, &a), Some(1000));
+        // One that is not known there, not known here, of a machine that is not known.
+        assert_eq!(table.map(&a, 1002, &b), None);
+        assert_eq!(table.map(&a, 1001, &b), None);
+        assert_eq!(table.map(&names(&["c.example"]), 1000, &b), None);
+        assert_eq!(table.map(&a, 0, &b), None, "root is nobody elsewhere");
+    }
+
+    #[test]
+    fn a_table_that_says_two_things_is_none() {
+        for (text, number) in [
+            ("alice a 1\nbob a 1", 2),
+            ("alice a 1\nalice a 2", 2),
+            ("\nalice a", 2),
+            ("alice a 1 2", 1),
+            ("alice a x", 1),
+            ("alice a 4294967295", 1),
+        ] {
+            assert_eq!(UserTable::parse(text).expect_err(text).number, number, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_key_of_ed25519_is_one() {
+        // As `openssl genpkey -algorithm ed25519 | openssl pkey -pubout` writes it.
+        let pem = "-----BEGIN PUBLIC KEY-----\n\
+            MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n\
+            -----END PUBLIC KEY-----\n";
+        assert_eq!(public_key(pem.as_bytes()).expect("one")[..2], [0x19, 0xbf]);
+        assert_eq!(public_key(pem.replace("MCowBQYDK2Vw", "MCowBQYDK2Vu").as_bytes()), None);
+        assert_eq!(public_key(b"nothing"), None);
+    }
+}
