@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
@@ -184,9 +185,22 @@ pub(crate) fn signal(pid: u32, name: &str) {
     assert!(status.success(), "kill -s {name} {pid}");
 }
 
+/// Stops a process, and waits until each of its threads has: on a busy machine some go on for a while.
+pub(crate) fn stop(pid: u32) {
+    signal(pid, "STOP");
+    let is_stopped = |task: std::io::Result<std::fs::DirEntry>| {
+        state_in(&task.unwrap().path().join("stat")).is_none_or(|state| state == 'T')
+    };
+    wait_until(|| std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().all(is_stopped));
+}
+
 /// The state letter of a process in /proc/PID/stat; `None` once it is gone or a zombie.
 pub(crate) fn state(pid: u32) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    state_in(Path::new(&format!("/proc/{pid}/stat")))
+}
+
+fn state_in(stat: &Path) -> Option<char> {
+    let stat = std::fs::read_to_string(stat).ok()?;
     let state = stat.rsplit(") ").next()?.chars().next()?;
     (state != 'Z' && state != 'X').then_some(state)
 }

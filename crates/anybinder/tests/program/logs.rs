@@ -10,7 +10,7 @@ use binder_os::BinderClient;
 use serde_json::Value;
 
 use crate::caller::{
-    Caller, Outcome, PROGRAM, Running, finish, in_mounts, is_root, signal, wait_until,
+    Caller, Outcome, PROGRAM, Running, finish, in_mounts, is_root, signal, stop, wait_until,
 };
 
 /// A world with a service in it, seen from outside: only root looks through other mounts.
@@ -77,7 +77,7 @@ fn who_waits_for_a_process_without_a_thread_is_told() {
     let mut follow = Command::new(PROGRAM);
     follow.args(["log", "--follow", "--waits=0.2", "--json", "--dir", &world.dir]);
     let mut follower = Running::start(&mut follow);
-    signal(world.service, "STOP");
+    stop(world.service);
     let device = Path::new(&world.dir).join("binder");
     let calls: Vec<_> = (0..2)
         .map(|_| {
@@ -116,7 +116,7 @@ fn who_waits_for_a_process_without_a_thread_is_told() {
 fn a_call_that_waits_is_seen_with_its_caller_its_age_and_its_interface() {
     let Some(world) = ServedWorld::open() else { return };
     assert_eq!(world.ask(&["transactions"]), "Nothing is under way.\n");
-    signal(world.service, "STOP");
+    stop(world.service);
     let device = Path::new(&world.dir).join("binder");
     let ask = move || BinderClient::open(&device).unwrap().call(7, &parcel("demo.IGreeter"));
     let call = thread::spawn(ask);

@@ -13,7 +13,7 @@ use binder::transport::rpc::{RpcServer, RpcSession};
 use binder::{IBinder, Interface, StatusCode};
 use serde_json::Value;
 
-use crate::caller::{Caller, Outcome, finish, is_root, signal};
+use crate::caller::{Caller, Outcome, finish, is_root, signal, stop};
 
 /// What tells this program to be one with a server, which `publishes` it or `is_silent`; or one that [`READS`].
 const PART: &str = "ANYBINDER_TEST_SERVER";
@@ -228,7 +228,7 @@ fn sockets_of_killed_programs_are_removed_and_other_files_are_not() {
 fn readers_that_read_nothing_and_programs_that_tell_nothing_keep_nobody_waiting() {
     let home = RuntimeDir::new(if is_root() { Caller::Root } else { Caller::Ordinary });
     let (served, stopped) = (home.serve("publishes", ""), home.serve("publishes", ""));
-    signal(stopped.program.id(), "STOP");
+    stop(stopped.program.id());
     let socket = home.sockets().join(format!("{}.sock", served.program.id()));
     let idle: Vec<_> = (0..20).map(|_| UnixStream::connect(&socket).unwrap()).collect();
     let servers = home.servers(&[&served, &stopped]);

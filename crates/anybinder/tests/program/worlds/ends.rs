@@ -1,7 +1,7 @@
 //! How worlds and what runs in them end: as asked, by signals, and by violence.
 
 use super::home::Home;
-use crate::caller::{Caller, PROGRAM, Running, finish, signal, state, wait_until};
+use crate::caller::{Caller, PROGRAM, Running, finish, signal, state, stop, wait_until};
 
 #[test]
 fn a_world_of_run_ends_with_its_last_process() {
@@ -174,7 +174,7 @@ fn a_world_that_does_not_answer_is_killed_by_force() {
         home.fine(&["exec", "dev", "-d", "--", "sleep", "1000"]);
         let (monitor, inside) = (home.number("dev", "pid"), home.number("dev", "processes"));
         assert_eq!(inside, 1);
-        signal(monitor, "STOP");
+        stop(monitor);
         home.fine(&["rm", "--force", "dev"]);
         wait_until(|| state(monitor).is_none());
         assert_eq!(home.list(), Vec::<String>::new());
