@@ -175,9 +175,10 @@ fn echo(client: &BinderClient, len: usize) -> Outcome {
     if reply == data { Ok(()) } else { Err(format!("an echo of {len} bytes is another").into()) }
 }
 
-/// Makes calls until they pass the driver by: several times as many as the longest pause after calls that went wrong.
+/// Makes calls until they pass the driver by: twice as many as a thread makes by itself, that was refused a lane so often that
+/// it hardly asks (4 << 12), or whose calls by one went wrong (1 << 10).
 fn warm_up(client: &BinderClient) -> Outcome {
-    for _ in 0..250 {
+    for _ in 0..1000 {
         let before = seen()?;
         for _ in 0..WARM_UP {
             echo(client, 8)?;
