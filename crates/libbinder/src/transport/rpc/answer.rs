@@ -116,12 +116,10 @@ impl SharedSession {
         // An unknown object has nothing to be given back.
         let called = object.is_ok().then_some(address);
         let data = self.received(transaction.body, Tell::Soon)?;
-        let mut caller = self.peer.caller();
+        let mut caller = self.caller_of(transaction.trace_id, transaction.caller_uid);
         if transaction.timeout_us > 0 && self.tells_timeouts() {
             caller.deadline = deadline::after(Duration::from_micros(transaction.timeout_us.into()));
         }
-        caller.trace_id = self.trace_id_of(transaction.trace_id);
-        caller.told_uid = transaction.caller_uid.filter(|_| self.tells_callers());
         let (connection, reply) = serving(self, Some(connection), || {
             self.supervised(object.as_ref().ok(), || {
                 let object = object.as_ref().map_err(|status| *status)?;
@@ -136,9 +134,16 @@ impl SharedSession {
         Ok(connection)
     }
 
-    /// What the peer says of the request that its call belongs to, if it knows what it says.
-    fn trace_id_of(&self, number: u32) -> Option<TraceId> {
-        TraceId::new(number).filter(|_| self.tells_trace_ids())
+    /// Who calls, with what the peer says of the request and of the user that its call is made for, if it knows what it says.
+    fn caller_of(&self, trace_id: u32, told_uid: Option<u32>) -> CallerIdentity {
+        let mut caller = self.peer.caller();
+        if self.tells_trace_ids() {
+            caller.trace_id = TraceId::new(trace_id);
+        }
+        if self.tells_callers() {
+            caller.told_uid = told_uid;
+        }
+        caller
     }
 
     /// Notes as which user a call is passed on, if it is one that is.
@@ -218,11 +223,9 @@ impl SharedSession {
         };
         loop {
             let data = self.received(transaction.body, Tell::Soon)?;
-            let mut caller = self.peer.caller();
+            let mut caller = self.caller_of(transaction.trace_id, transaction.caller_uid);
             // The caller does not wait, so its number may be another process's by now.
             caller.pid = 0;
-            caller.trace_id = self.trace_id_of(transaction.trace_id);
-            caller.told_uid = transaction.caller_uid.filter(|_| self.tells_callers());
             let (_, served) = serving(self, None, || {
                 self.supervised(Some(&object), || {
                     self.choose_user(&object, &mut caller)?;
