@@ -90,8 +90,8 @@ impl BalancedProxy {
         drop(gone);
     }
 
-    pub(crate) fn retain(&self, keys: &[InstanceKey]) {
-        let gone: Vec<_> = self.instances().extract_if(.., |it| !keys.contains(&it.key)).collect();
+    pub(crate) fn retain(&self, is_meant: impl Fn(&InstanceKey) -> bool) {
+        let gone: Vec<_> = self.instances().extract_if(.., |it| !is_meant(&it.key)).collect();
         drop(gone);
     }
 

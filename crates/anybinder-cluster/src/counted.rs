@@ -11,6 +11,8 @@ use binder::transport::{DeathNotice, ObjectCodec, ProxyFacts, RemoteObject};
 use binder::{SpIBinder, StatusCode, ThreadState, TraceId, with_trace_id};
 use service_manager::InstanceCalls;
 
+use crate::users::PermittedUsers;
+
 /// How many calls were answered, and how long that took. One-ways have no answer.
 #[derive(Debug, Default)]
 pub(crate) struct CallCounts {
@@ -26,12 +28,19 @@ impl CallCounts {
         }
     }
 
-    /// A proxy of the object of a name whose calls are counted, and told in the log by the request that they belong to.
-    pub(crate) fn count_calls_of(self: &Arc<Self>, object: &SpIBinder, name: &str) -> SpIBinder {
+    /// A proxy of the object of a name whose calls are counted, and told in the log by the request that they belong to; those
+    /// that are passed on as a user who is not permitted are refused.
+    pub(crate) fn count_calls_of(
+        self: &Arc<Self>,
+        object: &SpIBinder,
+        name: &str,
+        permitted: PermittedUsers,
+    ) -> SpIBinder {
         match object.as_remote() {
             Some(target) => {
                 let (target, counts) = (Arc::clone(target), Arc::clone(self));
-                SpIBinder::from_remote(Arc::new(CountedProxy { target, counts, name: name.into() }))
+                let proxy = CountedProxy { target, counts, name: name.into(), permitted };
+                SpIBinder::from_remote(Arc::new(proxy))
             }
             None => object.clone(),
         }
@@ -69,6 +78,8 @@ struct CountedProxy {
     counts: Arc<CallCounts>,
     /// Of the service.
     name: Box<str>,
+    /// As whom it may be called.
+    permitted: PermittedUsers,
 }
 
 impl RemoteObject for CountedProxy {
@@ -88,7 +99,11 @@ impl RemoteObject for CountedProxy {
     ) -> Result<Parcel, StatusCode> {
         // A client of a device says none.
         let trace_id = ThreadState::trace_id().unwrap_or_else(TraceId::next);
-        let submit = || self.target.submit_transact(code, data, flags);
+        let user = ThreadState::forwarded_as();
+        let submit = || match self.permitted.include(user) {
+            true => self.target.submit_transact(code, data, flags),
+            false => Err(StatusCode::PERMISSION_DENIED),
+        };
         let begun = Instant::now();
         let answer = with_trace_id(trace_id, submit);
         let took = begun.elapsed();
@@ -96,7 +111,7 @@ impl RemoteObject for CountedProxy {
         match error {
             None => tracing::debug!(%trace_id, name, code, ?took, "a call between machines"),
             Some(error) => {
-                tracing::info!(%trace_id, name, code, ?took, %error, "a call between machines failed");
+                tracing::info!(%trace_id, name, code, user, ?took, %error, "a call between machines failed");
             }
         }
         if flags & FLAG_ONEWAY != 0 {

@@ -48,13 +48,14 @@ pub(crate) fn start(
     let address = &options.advertise;
     let host = options.listen.as_deref().unwrap_or(address.host());
     let root_for = {
-        let (member, manager) = (member.clone(), manager.clone());
+        let (member, manager, users) = (member.clone(), manager.clone(), users.clone());
         let own_calls = Arc::clone(own_calls);
         move |peer| {
-            let (member, manager) = (member.clone(), manager.clone());
+            let (member, manager, users) = (member.clone(), manager.clone(), users.clone());
             let own_calls = Arc::clone(&own_calls);
             let has_told = AtomicBool::new(false);
-            Binder::new(GatewayRoot { member, manager, own_calls, peer, has_told }).as_binder()
+            let root = GatewayRoot { member, manager, own_calls, users, peer, has_told };
+            Binder::new(root).as_binder()
         }
     };
     let without_identity = root_for(Vec::new());
@@ -83,13 +84,19 @@ fn identities(peer: &PeerIdentity) -> Vec<String> {
     identities
 }
 
-/// Asks another machine's gateway for a service.
-pub(crate) fn get(root: &SpIBinder, name: &str, generation: i64) -> Result<SpIBinder, StatusCode> {
+/// Asks another machine's gateway for a service; it comes with the user of that machine who registered it.
+pub(crate) fn get(
+    root: &SpIBinder,
+    name: &str,
+    generation: i64,
+) -> Result<(SpIBinder, u32), StatusCode> {
     let mut data = root.as_remote().map_or_else(Parcel::new, |it| Parcel::for_codec(it.codec()));
     data.write_interface_token(DESCRIPTOR)?;
     data.write(name)?;
     data.write(&generation)?;
-    root.submit_transact(GET, data, 0)?.read()
+    let answer = root.submit_transact(GET, data, 0)?;
+    let (service, owner): (SpIBinder, i64) = (answer.read()?, answer.read()?);
+    Ok((service, u32::try_from(owner).map_err(|_| StatusCode::BAD_VALUE)?))
 }
 
 /// What one machine gets services from.
@@ -97,6 +104,7 @@ struct GatewayRoot {
     member: SharedMember,
     manager: ManagerServer,
     own_calls: Arc<OwnCalls>,
+    users: CallingUsers,
     /// The identities of its certificate.
     peer: Vec<String>,
     /// Whether the log has a line of a service that it may not call.
@@ -104,23 +112,24 @@ struct GatewayRoot {
 }
 
 impl GatewayRoot {
-    fn get(&self, name: &str, generation: i64) -> Result<SpIBinder, StatusCode> {
-        let may_call = self.manager.with_registry(|registry| {
-            registry.policy().permits_machine(&self.peer, AccessAction::Call, name)
+    fn get(&self, name: &str, generation: i64) -> Result<(SpIBinder, u32), StatusCode> {
+        let permitted = self.manager.with_registry(|registry| {
+            self.users.permitted(registry.policy(), &self.peer, AccessAction::Call, name)
         });
-        if !may_call {
+        let Some(permitted) = permitted else {
             // A machine that asks again and again is not to fill the log.
             if !self.has_told.swap(true, Ordering::Relaxed) {
                 let name: String = name.chars().take(SHOWN_CHARS).collect();
                 tracing::warn!(name, peer = ?self.peer, "a machine may not call a service");
             }
             return Err(StatusCode::PERMISSION_DENIED);
-        }
+        };
         if self.member.lock().generation(name, clock::now()) != Some(generation) {
             return Err(StatusCode::NAME_NOT_FOUND);
         }
-        let service = self.manager.local_service(name).ok_or(StatusCode::NAME_NOT_FOUND)?;
-        Ok(self.own_calls.begin(name).count_calls_of(&service, name))
+        let found = self.manager.local_service(name).ok_or(StatusCode::NAME_NOT_FOUND)?;
+        let (service, owner) = found;
+        Ok((self.own_calls.begin(name).count_calls_of(&service, name, permitted), owner))
     }
 }
 
@@ -139,7 +148,9 @@ impl Remotable for GatewayRoot {
             return Err(StatusCode::UNKNOWN_TRANSACTION);
         }
         let (name, generation): (String, i64) = (data.read()?, data.read()?);
-        reply.write(&self.get(&name, generation)?)
+        let (service, owner) = self.get(&name, generation)?;
+        reply.write(&service)?;
+        reply.write(&i64::from(owner))
     }
 
     fn on_dump(&self, _: &mut dyn io::Write, _: &[&CStr]) -> Result<(), StatusCode> {

@@ -8,15 +8,14 @@ use binder::service_manager::ServiceManager;
 use binder::transport::driver::DriverDevice;
 use binder::transport::rpc::{FileDescriptorTransportMode as FdMode, RpcSession, TlsCredentials};
 use binder::{DeathRecipient, IBinder as _, SpIBinder};
-use binder_cluster::MachineAddress;
 use service_manager::InstanceCalls;
 
 use crate::balance::{BalancedInstance, BalancedProxy, InstanceKey};
 use crate::counted::CallCounts;
 use crate::gateway;
-use crate::importers::{CALLS, CALLS_ASKED, CALLS_TOLD, READY};
+use crate::importers::{CALLS, CALLS_ASKED, CALLS_TOLD, ImportSource, READ_AGAIN, READY};
 use crate::options::{ClusterError, ImportOptions, failed};
-use crate::users::CallingUsers;
+use crate::users::{CallingUsers, PermittedUsers};
 
 /// On how many threads services of other machines may call back.
 const INCOMING_THREADS: usize = 4;
@@ -32,24 +31,49 @@ struct FoundInstance {
     _recipient: DeathRecipient,
 }
 
+/// What other machines are spoken to with.
+struct MachineFiles<'a> {
+    options: &'a ImportOptions,
+    credentials: TlsCredentials,
+    users: CallingUsers,
+}
+
+impl<'a> MachineFiles<'a> {
+    fn load(options: &'a ImportOptions) -> Result<Self, ClusterError> {
+        let credentials = options.credentials.load()?;
+        let users = CallingUsers::load(&options.users, &credentials)?;
+        Ok(Self { options, credentials, users })
+    }
+
+    /// Reads them again, the certificates for sessions from then on; what is not good stays as it was.
+    fn read_again(&mut self) {
+        if let Err(error) = self.users.read_again() {
+            tracing::error!(%error, "the users of other machines stay as they were");
+        }
+        match self.options.credentials.load() {
+            Ok(credentials) => self.credentials = credentials,
+            Err(error) => tracing::error!(%error, "the certificates stay as they were"),
+        }
+    }
+}
+
 pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
-    let credentials = options.credentials.load()?;
-    let users = CallingUsers::load(&options.users, &credentials)?;
+    let mut files = MachineFiles::load(options)?;
     let device = DriverDevice::open(&options.device).map_err(failed("opening the device"))?;
     let mut lines = io::stdin().lock().lines();
     let mut next = || lines.next().transpose().map_err(failed("reading what to import"));
     let Some(line) = next()? else { return Ok(()) };
     let mut sources = parse(&line)?;
     let Some(balancing) = options.balancing else {
-        let (address, generation) = sources.pop().ok_or(()).map_err(|()| nothing())?;
-        let found =
-            connect(options, (&credentials, &users), &address, generation, || process::exit(0))?;
+        let source = sources.pop().ok_or(()).map_err(|()| nothing())?;
+        let found = connect(&files, &source, || process::exit(0))?;
         register(options, &device, &found.object)?;
-        let key = (address, generation);
         // It ends with the service, or is killed, or its manager ends.
         while let Some(line) = next()? {
-            if line == CALLS_ASKED {
-                tell_calls(&[(key.clone(), Arc::clone(&found.counts))])?;
+            match &*line {
+                CALLS_ASKED => tell_calls(&[(source.key.clone(), Arc::clone(&found.counts))])?,
+                READ_AGAIN => files.read_again(),
+                _ => {}
             }
         }
         return Ok(());
@@ -57,27 +81,30 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
     let proxy = Arc::new(BalancedProxy::new(balancing));
     let mut is_registered = false;
     loop {
-        proxy.retain(&sources);
-        for (address, generation) in sources {
-            let key = (address.clone(), generation);
-            if proxy.has(&key) {
+        proxy.retain(|key| sources.iter().any(|source| source.key == *key));
+        for source in sources {
+            if proxy.has(&source.key) {
                 continue;
             }
             let gone = Arc::downgrade(&proxy);
-            let gone_key = key.clone();
+            let gone_key = source.key.clone();
             let forget = move || {
                 if let Some(proxy) = gone.upgrade() {
                     proxy.forget(&gone_key);
                 }
             };
-            match connect(options, (&credentials, &users), &address, generation, forget) {
+            match connect(&files, &source, forget) {
                 Ok(found) => {
                     let object = found.object.clone();
                     let counts = Arc::clone(&found.counts);
-                    let instance = BalancedInstance::new(key, &object, counts, Box::new(found));
+                    let kept = Box::new(found);
+                    let instance = BalancedInstance::new(source.key, &object, counts, kept);
                     proxy.add(instance.ok_or(()).map_err(|()| nothing())?);
                 }
-                Err(error) => tracing::warn!(%address, %error, "an instance is not within reach"),
+                Err(error) => {
+                    let address = source.key.0;
+                    tracing::warn!(%address, %error, "an instance is not within reach");
+                }
             }
         }
         if !is_registered {
@@ -91,6 +118,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
             match next()? {
                 None => return Ok(()),
                 Some(line) if line == CALLS_ASKED => tell_calls(&proxy.counts())?,
+                Some(line) if line == READ_AGAIN => files.read_again(),
                 Some(line) => break parse(&line)?,
             }
         };
@@ -101,43 +129,42 @@ fn nothing() -> ClusterError {
     failed("importing a service")("no machine has it")
 }
 
-/// Reads addresses and generations.
-fn parse(line: &str) -> Result<Vec<(MachineAddress, i64)>, ClusterError> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let parsed: Option<Vec<_>> = words
-        .chunks(2)
-        .map(|pair| match pair {
-            [address, generation] => Some((address.parse().ok()?, generation.parse().ok()?)),
-            _ => None,
-        })
-        .collect();
-    parsed.ok_or(()).map_err(|()| failed("reading what to import")("it is none of a manager's"))
+/// Reads which instances are to be called.
+fn parse(line: &str) -> Result<Vec<ImportSource>, ClusterError> {
+    let parsed = ImportSource::parse_line(line).ok_or(());
+    parsed.map_err(|()| failed("reading what to import")("it is none of a manager's"))
 }
 
 /// Connects to a machine's gateway, and gets its service; `gone` runs when that is gone.
 fn connect(
-    options: &ImportOptions,
-    (credentials, users): (&TlsCredentials, &CallingUsers),
-    address: &MachineAddress,
-    generation: i64,
+    MachineFiles { options, credentials, users }: &MachineFiles<'_>,
+    ImportSource { key: (address, generation), owners }: &ImportSource,
     gone: impl Fn() + Send + Sync + 'static,
 ) -> Result<FoundInstance, ClusterError> {
+    let name = &*options.name;
     let session = RpcSession::new();
     session.set_max_incoming_threads(INCOMING_THREADS);
     session.set_max_outgoing_connections(CONNECTIONS);
     session.set_file_descriptor_transport_mode(FdMode::Relayed);
     session.set_tells_callers(true);
-    let users = users.clone();
-    session.set_forwarding_user(move |caller| users.of(caller));
+    let calling = users.clone();
+    session.set_forwarding_user(move |caller| calling.of(caller));
     let root = session.connect_inet_tls(address.host(), address.port(), credentials);
     let root = root.map_err(failed(format!("connecting to {address}")))?;
-    let found = gateway::get(&root, &options.name, generation);
-    let object = found.map_err(failed(format!("asking {address} for {}", options.name)))?;
+    let asking = format!("asking {address} for {name}");
+    let (object, owner) =
+        gateway::get(&root, name, *generation).map_err(failed(asking.as_str()))?;
+    let certificate = session.server_certificate();
+    if !owners.include(certificate.and_then(|shown| users.here(&shown, owner))) {
+        let who = format!("user {owner} there has registered it, who may not by the access rules");
+        return Err(failed(asking)(who));
+    }
     let recipient = DeathRecipient::new(gone);
     let linked = object.link_to_death(&recipient);
-    linked.map_err(failed(format!("waiting for the end of {}", options.name)))?;
+    linked.map_err(failed(format!("waiting for the end of {name}")))?;
     let counts = Arc::<CallCounts>::default();
-    let object = counts.count_calls_of(&object, &options.name);
+    // Who may call it here, its manager decides when it is looked for.
+    let object = counts.count_calls_of(&object, name, PermittedUsers::All);
     Ok(FoundInstance { object, counts, _session: session, _recipient: recipient })
 }
 

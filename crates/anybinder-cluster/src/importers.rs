@@ -16,8 +16,10 @@ use binder_cluster::{Instance, MachineAddress, Ownership};
 use rustix::fs::{OFlags, fcntl_setfl};
 use service_manager::{AccessAction, Balancing, InstanceCalls, ManagerServer};
 
-use crate::options::{CredentialOptions, UserOptions};
+use crate::balance::InstanceKey;
+use crate::options::CredentialOptions;
 use crate::store::SharedMember;
+use crate::users::{CallingUsers, PermittedUsers};
 
 /// How long a look-up waits for a service of another machine.
 const BRING_TIME: Duration = Duration::from_secs(5);
@@ -27,6 +29,8 @@ const FAILURE_TIME: Duration = Duration::from_millis(250);
 pub(crate) const READY: &str = "ready";
 /// The question that it is asked, beside the instances that it is told to call.
 pub(crate) const CALLS_ASKED: &str = "calls?";
+/// Has it read certificates and users again.
+pub(crate) const READ_AGAIN: &str = "read again";
 /// How its answer begins: an address, a generation, how many calls, and how long they took in nanoseconds.
 pub(crate) const CALLS: &str = "calls";
 /// What its answer ends with.
@@ -45,7 +49,7 @@ pub(crate) struct ImporterOptions {
     pub(crate) device: PathBuf,
     pub(crate) own_address: MachineAddress,
     pub(crate) credentials: CredentialOptions,
-    pub(crate) users: UserOptions,
+    pub(crate) users: CallingUsers,
     pub(crate) verbose: u8,
     /// How many look-ups may wait at once; the manager has more threads.
     pub(crate) max_waiting: usize,
@@ -91,16 +95,40 @@ struct Importer {
     /// The instances that it was told to call.
     sources: Vec<ImportSource>,
     /// How often it did, as it said last.
-    calls: Vec<(ImportSource, InstanceCalls)>,
+    calls: Vec<(InstanceKey, InstanceCalls)>,
     /// Whether it is to say that.
     is_asked: bool,
 }
 
 /// An instance that an importer calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct ImportSource {
-    address: MachineAddress,
-    generation: i64,
+pub(crate) struct ImportSource {
+    pub(crate) key: InstanceKey,
+    /// Who may have registered it there, to be believed here.
+    pub(crate) owners: PermittedUsers,
+}
+
+impl ImportSource {
+    /// Writes instances as an importer is told them.
+    fn write_line(sources: &[Self]) -> String {
+        let mut line = String::new();
+        for Self { key: (address, generation), owners } in sources {
+            line.push_str(&format!("{address} {generation} {owners} "));
+        }
+        line.push('\n');
+        line
+    }
+
+    /// Reads a line of them; `None` if it is none.
+    pub(crate) fn parse_line(line: &str) -> Option<Vec<Self>> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let parsed = words.chunks(3).map(|words| {
+            let [address, generation, owners] = words else { return None };
+            let key = (address.parse().ok()?, generation.parse().ok()?);
+            Some(Self { key, owners: owners.parse().ok()? })
+        });
+        parsed.collect()
+    }
 }
 
 impl Importers {
@@ -140,8 +168,8 @@ impl Importers {
     pub(crate) fn calls(&self, instance: &Instance) -> Option<InstanceCalls> {
         let state = self.state();
         let importer = state.by_name.get(&instance.name)?;
-        let is_it = |(source, _): &&(ImportSource, InstanceCalls)| {
-            source.address == instance.address && source.generation == instance.generation
+        let is_it = |((address, generation), _): &&(InstanceKey, InstanceCalls)| {
+            *address == instance.address && *generation == instance.generation
         };
         importer.calls.iter().find(is_it).map(|(_, calls)| *calls)
     }
@@ -164,14 +192,30 @@ impl Importers {
         let found = owner.map_or(found, |owner| vec![owner]);
         self.0.manager.with_registry(|registry| {
             let policy = registry.policy();
-            let is_believed = |it: &Instance| {
-                policy.permits_machine(&[it.address.host().to_owned()], AccessAction::Add, name)
-            };
-            let found = found.into_iter().filter(is_believed).take(INSTANCES_MAX);
-            found
-                .map(|it| ImportSource { address: it.address, generation: it.generation })
-                .collect()
+            let believed = found.into_iter().filter_map(|it| {
+                let machine = [it.address.host().to_owned()];
+                let users = &self.0.options.users;
+                let owners = users.permitted(policy, &machine, AccessAction::Add, name)?;
+                Some(ImportSource { key: (it.address, it.generation), owners })
+            });
+            believed.take(INSTANCES_MAX).collect()
         })
+    }
+
+    /// Has all importers read certificates and users again. One that does not listen is ended: it would go by the old ones.
+    pub(crate) fn read_again(&self) {
+        let mut state = self.state();
+        let line = format!("{READ_AGAIN}\n");
+        let tell = |importer: &mut Importer| importer.stdin.write_all(line.as_bytes());
+        let deaf: Vec<_> = state
+            .by_name
+            .iter_mut()
+            .filter_map(|(name, importer)| tell(importer).is_err().then(|| name.clone()))
+            .collect();
+        for name in deaf {
+            tracing::warn!(name, "an importer does not listen, and is ended");
+            state.kill(&name);
+        }
     }
 
     /// Starts an importer if there is none and there is something to import; says whether there is one then.
@@ -237,7 +281,7 @@ impl Importers {
         if !self.state().by_name.contains_key(name) {
             return;
         }
-        let has_local = self.0.manager.with_registry(|it| it.local_object(name).is_some());
+        let has_local = self.0.manager.with_registry(|it| it.local_service(name).is_some());
         let sources = if has_local { Vec::new() } else { self.sources(name) };
         let mut state = self.state();
         let Some(importer) = state.by_name.get_mut(name) else { return };
@@ -367,10 +411,11 @@ impl Importer {
             READY => self.is_ready = true,
             CALLS_TOLD => self.is_asked = false,
             line => {
-                let Some((source, calls)) = parse_calls(line) else { return };
-                self.calls.retain(|(known, _)| *known != source && self.sources.contains(known));
-                if self.sources.contains(&source) {
-                    self.calls.push((source, calls));
+                let Some((key, calls)) = parse_calls(line) else { return };
+                let is_source = |key: &InstanceKey| self.sources.iter().any(|it| it.key == *key);
+                self.calls.retain(|(known, _)| *known != key && is_source(known));
+                if is_source(&key) {
+                    self.calls.push((key, calls));
                 }
             }
         }
@@ -381,22 +426,37 @@ impl Importer {
         if sources == self.sources {
             return Ok(());
         }
-        let mut line = String::new();
-        for ImportSource { address, generation } in &sources {
-            line.push_str(&format!("{address} {generation} "));
-        }
-        line.push('\n');
+        let line = ImportSource::write_line(&sources);
         self.sources = sources;
         self.stdin.write_all(line.as_bytes())
     }
 }
 
 /// Reads what an importer says of one instance.
-fn parse_calls(line: &str) -> Option<(ImportSource, InstanceCalls)> {
+fn parse_calls(line: &str) -> Option<(InstanceKey, InstanceCalls)> {
     let words: Vec<&str> = line.split(' ').collect();
     let [CALLS, address, generation, count, total_ns] = words[..] else { return None };
-    let source =
-        ImportSource { address: address.parse().ok()?, generation: generation.parse().ok()? };
+    let key = (address.parse().ok()?, generation.parse().ok()?);
     let calls = InstanceCalls { count: count.parse().ok()?, total_ns: total_ns.parse().ok()? };
-    Some((source, calls))
+    Some((key, calls))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_are_told_as_they_are() {
+        let source = |port: u16, owners: &str| ImportSource {
+            key: (format!("tls://a.example:{port}").parse().expect("an address"), 7),
+            owners: owners.parse().expect("users"),
+        };
+        for sources in [vec![], vec![source(1, "*")], vec![source(1, "1000,1"), source(2, "*")]] {
+            assert_eq!(
+                ImportSource::parse_line(&ImportSource::write_line(&sources)),
+                Some(sources)
+            );
+        }
+        assert_eq!(ImportSource::parse_line("tls://a.example:1 7"), None);
+    }
 }

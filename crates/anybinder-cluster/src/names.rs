@@ -11,7 +11,8 @@ use binder_cluster::{
     ClusterEvent, DirectoryChange, Instance, MachineAddress, Ownership, ServiceKey,
 };
 use service_manager::{
-    AccessPolicy, Declarations, INSTANCES_PER_ANSWER, ManagerServer, RemoteNames, ServiceInstance,
+    AccessAction, AccessPolicy, Declarations, INSTANCES_PER_ANSWER, ManagerServer, RemoteNames,
+    ServiceInstance,
 };
 use tokio::sync::mpsc;
 
@@ -19,6 +20,7 @@ use crate::counted::OwnCalls;
 use crate::importers::Importers;
 use crate::options::{ClusterError, failed};
 use crate::store::{ClusterListener, SharedMember};
+use crate::users::CallingUsers;
 
 /// The manager's own name, which each machine has.
 const MANAGER_NAME: &str = "manager";
@@ -30,7 +32,7 @@ pub(crate) struct ClusterNames {
     pub(crate) member: SharedMember,
     pub(crate) importers: Importers,
     pub(crate) own_calls: Arc<OwnCalls>,
-    pub(crate) policy: AccessPolicy,
+    pub(crate) users: CallingUsers,
     pub(crate) declarations: Declarations,
     pub(crate) events: mpsc::UnboundedSender<ClusterEvent>,
     pub(crate) follower: Follower,
@@ -92,7 +94,7 @@ fn follow(receiver: &Receiver<Followed>, importers: &Importers, manager: &Manage
 }
 
 impl RemoteNames for ClusterNames {
-    fn local_changed(&self, name: &str, is_there: bool) {
+    fn local_changed(&self, policy: &AccessPolicy, name: &str, is_there: bool) {
         if name == MANAGER_NAME {
             return;
         }
@@ -101,15 +103,13 @@ impl RemoteNames for ClusterNames {
         } else {
             self.own_calls.forget(name);
         }
-        if !self.policy.shares(name) {
-            return;
-        }
+        let is_shared = is_there && self.shares(policy, name);
         let name = name.to_owned();
         let ownership = match self.declarations.get(&name).and_then(|it| it.balancing) {
             Some(_) => Ownership::Many,
             None => Ownership::Single,
         };
-        let event = if is_there {
+        let event = if is_shared {
             ClusterEvent::ServiceAdded { name, ownership }
         } else {
             ClusterEvent::ServiceRemoved { name }
@@ -144,6 +144,12 @@ impl RemoteNames for ClusterNames {
 }
 
 impl ClusterNames {
+    /// Whether there is a machine, or a user of one, who may call services of a name.
+    fn shares(&self, policy: &AccessPolicy, name: &str) -> bool {
+        let users = || self.users.named_by(policy, AccessAction::Call, name);
+        policy.shares(name) || !users().is_empty()
+    }
+
     fn told(&self, instance: Instance) -> ServiceInstance {
         let calls = if instance.address == *self.importers.own_address() {
             Some(self.own_calls.of(&instance.name))

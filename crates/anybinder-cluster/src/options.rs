@@ -34,7 +34,7 @@ pub(crate) enum ClusterCommand {
     Import(ImportOptions),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ServeOptions {
     /// The device
     pub(crate) device: PathBuf,

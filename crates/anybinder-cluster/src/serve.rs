@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use binder::transport::rpc::RpcServer;
-use binder_cluster::{ClusterEvent, ClusterMember, MemberOptions};
+use binder::transport::rpc::{RpcServer, TlsCredentials};
+use binder_cluster::{ClusterEvent, ClusterMember, MachineAddress, MemberOptions};
 use binder_os::processes::Signal;
 use binder_os::signals::SignalStream;
 use service_manager::{ManagerOptions, ManagerServer};
@@ -17,7 +17,7 @@ use crate::gateway;
 use crate::importers::{ImporterOptions, Importers};
 use crate::metrics::{self, MetricsSources};
 use crate::names::{ClusterNames, Follower, StoreListener};
-use crate::options::{ClusterError, CredentialOptions, ServeOptions, failed};
+use crate::options::{ClusterError, ServeOptions, failed};
 use crate::store::{SharedMember, Store};
 use crate::users::CallingUsers;
 
@@ -31,19 +31,19 @@ const LEAVE_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterError> {
     let (events, received) = mpsc::unbounded_channel();
-    let serving = Arc::<OnceLock<Arc<RpcServer>>>::default();
+    let serving = Arc::<OnceLock<Serving>>::default();
     let credentials = options.credentials.load()?;
+    warn_of_unbelieved(&credentials, &options.advertise);
     let users = CallingUsers::load(&options.users, &credentials)?;
     let read_again = {
-        let (credentials, users) = (options.credentials.clone(), users.clone());
-        let serving = Arc::clone(&serving);
+        let (options, users, serving) = (options.clone(), users.clone(), Arc::clone(&serving));
         // A gateway that does not serve yet will read its certificates.
-        move || read_again(&credentials, &users, serving.get().map(Arc::as_ref))
+        move || read_again(&options, &users, serving.get())
     };
     take_signals(events.clone(), read_again)?;
-    let (policy, declarations) = (options.policy()?, options.declarations()?);
+    let declarations = options.declarations()?;
     let manager_options = ManagerOptions {
-        policy: policy.clone(),
+        policy: options.policy()?,
         declarations: declarations.clone(),
         dialect: options.dialect,
         max_threads: MANAGER_THREADS,
@@ -63,18 +63,22 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
         &own_calls,
         &users,
     )?);
-    // It is set once.
-    let _ = serving.set(Arc::clone(&gateway));
     let importer_options = ImporterOptions {
         program: env::current_exe().map_err(failed("finding this program"))?,
         device: options.device.clone(),
         own_address: options.advertise.clone(),
         credentials: options.credentials.clone(),
-        users: options.users.clone(),
+        users: users.clone(),
         verbose,
         max_waiting: MANAGER_THREADS as usize - 1,
     };
     let importers = Importers::new(importer_options, member.clone(), manager.clone());
+    // It is set once.
+    let _ = serving.set(Serving {
+        gateway: Arc::clone(&gateway),
+        importers: importers.clone(),
+        manager: manager.clone(),
+    });
     let follower = Follower::start(&importers, &manager)?;
     if let Some(listener) = metrics {
         let (manager, member) = (manager.clone(), member.clone());
@@ -88,7 +92,7 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
         member: member.clone(),
         importers,
         own_calls,
-        policy,
+        users,
         declarations,
         events,
         follower,
@@ -106,20 +110,44 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     }
 }
 
-/// Reads the certificates again, for connections from then on, and the users, for calls from then on. Open sessions go on;
-/// importers read the files when they are started.
-fn read_again(credentials: &CredentialOptions, users: &CallingUsers, gateway: Option<&RpcServer>) {
+/// What serves this machine and others.
+struct Serving {
+    gateway: Arc<RpcServer>,
+    importers: Importers,
+    manager: ManagerServer,
+}
+
+/// Reads the certificates again, for connections from then on, and the users and the access rules, for calls from then on,
+/// and has importers do so. Open sessions go on.
+fn read_again(options: &ServeOptions, users: &CallingUsers, serving: Option<&Serving>) {
     match users.read_again() {
         Ok(()) => tracing::info!("the users of other machines are read again"),
         Err(error) => tracing::error!(%error, "the users of other machines stay as they were"),
     }
-    let Some(gateway) = gateway else { return };
-    let changed = credentials.load().and_then(|credentials| {
+    let Some(Serving { gateway, importers, manager }) = serving else { return };
+    // Also if it is as before: other users may be who a rule is about.
+    let changed = options
+        .policy()
+        .and_then(|policy| manager.set_policy(policy).map_err(failed("using the access rules")));
+    match changed {
+        Ok(()) => tracing::info!("the access rules are read again"),
+        Err(error) => tracing::error!(%error, "the access rules stay as they were"),
+    }
+    let changed = options.credentials.load().and_then(|credentials| {
+        warn_of_unbelieved(&credentials, &options.advertise);
         gateway.set_tls_credentials(&credentials).map_err(failed("using the certificates"))
     });
     match changed {
         Ok(()) => tracing::info!("the certificates are read again"),
         Err(error) => tracing::error!(%error, "the certificates stay as they were"),
+    }
+    importers.read_again();
+}
+
+/// Warns of a certificate that other machines will not believe. They may believe other issuers, or have another time.
+fn warn_of_unbelieved(credentials: &TlsCredentials, address: &MachineAddress) {
+    if let Err(error) = credentials.verify_as_server(address.host()) {
+        tracing::warn!(%address, %error, "other machines will not believe the certificate of this one");
     }
 }
 

@@ -68,6 +68,10 @@ pub(crate) struct Store {
     watch: Option<JoinHandle<()>>,
     /// Leases that are being given back.
     revocations: JoinSet<()>,
+    /// Whether the log has a line of a key that is none of ours.
+    has_told: bool,
+    /// What etcd refused last, and why, as the log has it.
+    refusal: Arc<Mutex<String>>,
 }
 
 /// How a request failed.
@@ -118,6 +122,8 @@ impl Store {
             answers,
             watch: None,
             revocations: JoinSet::new(),
+            has_told: false,
+            refusal: Arc::default(),
         };
         early.push_back(ClusterEvent::Tick);
         let mut event = early.pop_front();
@@ -160,7 +166,12 @@ impl Store {
                 ClusterEffect::Rejected { key, error } => {
                     // Escaped, for others may have written anything there.
                     let key = String::from_utf8_lossy(&key);
-                    tracing::warn!(?key, %error, "a key of the store is none of ours");
+                    // Who writes many, again and again, is not to fill the log.
+                    if std::mem::replace(&mut self.has_told, true) {
+                        tracing::debug!(?key, %error, "a further key of the store is none of ours");
+                    } else {
+                        tracing::warn!(?key, %error, "a key of the store is none of ours");
+                    }
                 }
                 ClusterEffect::Grant { request, ttl } => self.grant(request, ttl),
                 ClusterEffect::KeepAlive { request, lease } => self.keep_alive(request, lease),
@@ -186,13 +197,21 @@ impl Store {
         made: impl Future<Output = Result<T, Error>> + Send + 'static,
         event: impl FnOnce(Result<T, Failed>) -> ClusterEvent + Send + 'static,
     ) {
-        let answers = self.answers.clone();
+        let (answers, refusal) = (self.answers.clone(), Arc::clone(&self.refusal));
         tokio::spawn(async move {
             let answered = match tokio::time::timeout(REQUEST_TIME, made).await {
                 Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(error)) if is_not_found(&error) => Err(Failed::NotFound),
                 Ok(Err(error)) => {
                     tracing::debug!(?request, %error, "the store refuses a request");
-                    Err(if is_not_found(&error) { Failed::NotFound } else { Failed::Otherwise })
+                    let error = error.to_string();
+                    let mut refusal = refusal.lock().unwrap_or_else(PoisonError::into_inner);
+                    // It is asked again and again.
+                    if *refusal != error {
+                        tracing::warn!(error, "etcd refuses what this machine asks");
+                        *refusal = error;
+                    }
+                    Err(Failed::Otherwise)
                 }
                 Err(_) => {
                     tracing::debug!(?request, "the store does not answer");

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use binder::transport::CallerIdentity;
@@ -11,6 +13,8 @@ use binder_os::acting_user::ActingUser;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use rustls_pki_types::SubjectPublicKeyInfoDer;
 use rustls_pki_types::pem::PemObject as _;
+
+use service_manager::{AccessAction, AccessPolicy};
 
 use crate::options::{ClusterError, UserOptions, failed, read};
 
@@ -25,10 +29,10 @@ const KNOWN_MAX: usize = 256;
 /// Which users of machines are the same person.
 #[derive(Debug, Default)]
 struct UserTable {
-    /// The name of who has a uid at a machine.
-    names: HashMap<(String, u32), String>,
-    /// The uid of a name at a machine.
-    uids: HashMap<(String, String), u32>,
+    /// The name of who has a uid at a machine, by machines.
+    names: HashMap<String, HashMap<u32, String>>,
+    /// The uid of a name at a machine, by names.
+    uids: HashMap<String, HashMap<String, u32>>,
 }
 
 /// Why a line of the table is none.
@@ -66,11 +70,12 @@ impl UserTable {
         if uid == u32::MAX {
             return Err("its uid is no user's");
         }
-        let (name, machine) = (name.to_owned(), machine.to_owned());
-        if self.names.insert((machine.clone(), uid), name.clone()).is_some() {
+        let names = self.names.entry(machine.to_owned()).or_default();
+        if names.insert(uid, name.to_owned()).is_some() {
             return Err("its uid is that of an earlier line");
         }
-        if self.uids.insert((name, machine), uid).is_some() {
+        let uids = self.uids.entry(name.to_owned()).or_default();
+        if uids.insert(machine.to_owned(), uid).is_some() {
             return Err("its name has a uid at that machine");
         }
         Ok(())
@@ -78,14 +83,55 @@ impl UserTable {
 
     /// The uid that a user of `theirs` has here; a machine is known by any of its names.
     fn map(&self, theirs: &[String], uid: u32, ours: &[String]) -> Option<u32> {
-        let name = theirs.iter().find_map(|machine| self.names.get(&(machine.clone(), uid)))?;
-        let own = |machine: &String| self.uids.get(&(name.clone(), machine.clone())).copied();
+        let name = theirs.iter().find_map(|machine| self.names.get(machine)?.get(&uid))?;
+        let uids = self.uids.get(name)?;
         // Nobody becomes root by coming from elsewhere.
-        ours.iter().find_map(own).filter(|&uid| uid != 0)
+        ours.iter().find_map(|machine| uids.get(machine)).copied().filter(|&uid| uid != 0)
     }
 }
 
 type NamesByCertificate = HashMap<Arc<[u8]>, Arc<[String]>>;
+
+/// Which users of another machine may do something here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PermittedUsers {
+    /// All that it has.
+    All,
+    /// Those who are these users here.
+    Only(Vec<u32>),
+}
+
+impl PermittedUsers {
+    /// Whether one is among them who is this user here, if anybody.
+    pub(crate) fn include(&self, user: Option<u32>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(users) => user.is_some_and(|user| users.contains(&user)),
+        }
+    }
+}
+
+impl fmt::Display for PermittedUsers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Only(users) = self else { return f.write_str("*") };
+        for (at, uid) in users.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            write!(f, "{comma}{uid}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for PermittedUsers {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "*" => Ok(Self::All),
+            users => users.split(',').map(str::parse).collect::<Result<_, _>>().map(Self::Only),
+        }
+    }
+}
 
 /// As whom calls of other machines are made here.
 #[derive(Debug, Clone)]
@@ -134,12 +180,50 @@ impl CallingUsers {
         if !self.0.may_act {
             return None;
         }
-        let mapped = caller.told_uid.zip(caller.certificate.as_ref()).and_then(|(uid, shown)| {
-            let theirs = self.names_of(shown);
-            let table = self.0.table.read().unwrap_or_else(PoisonError::into_inner);
-            table.map(&theirs, uid, &self.0.ours)
-        });
-        Some(mapped.unwrap_or(NOBODY))
+        let told = caller.told_uid.zip(caller.certificate.as_ref());
+        Some(told.and_then(|(uid, shown)| self.here(shown, uid)).unwrap_or(NOBODY))
+    }
+
+    /// Who a user of the machine of a certificate is here, if anybody.
+    pub(crate) fn here(&self, certificate: &Arc<[u8]>, uid: u32) -> Option<u32> {
+        let theirs = self.names_of(certificate);
+        let table = self.0.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.map(&theirs, uid, &self.0.ours)
+    }
+
+    /// Which users of a machine may do that to services of a name: `None` if none may. Rules of users are of those here as whom
+    /// they come, by the table.
+    pub(crate) fn permitted(
+        &self,
+        policy: &AccessPolicy,
+        machine: &[String],
+        action: AccessAction,
+        name: &str,
+    ) -> Option<PermittedUsers> {
+        if policy.permits_machine(machine, action, name) {
+            return Some(PermittedUsers::All);
+        }
+        let users = self.named_by(policy, action, name);
+        (!users.is_empty()).then_some(PermittedUsers::Only(users))
+    }
+
+    /// The users that rules name whom a user of another machine may be here.
+    pub(crate) fn named_by(
+        &self,
+        policy: &AccessPolicy,
+        action: AccessAction,
+        name: &str,
+    ) -> Vec<u32> {
+        if self.0.options.users.is_none() {
+            return Vec::new();
+        }
+        // Who has no line is not the user of a rule for nobody.
+        policy.users(action, name).filter(|uid| ![0, NOBODY].contains(uid)).collect()
+    }
+
+    /// The options by which an importer reads the same table.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        self.0.options.arguments()
     }
 
     fn names_of(&self, certificate: &Arc<[u8]>) -> Arc<[String]> {
@@ -209,6 +293,22 @@ mod tests {
         assert_eq!(table.map(&a, 1001, &b), None);
         assert_eq!(table.map(&names(&["c.example"]), 1000, &b), None);
         assert_eq!(table.map(&a, 0, &b), None, "root is nobody elsewhere");
+    }
+
+    #[test]
+    fn permitted_users_are_told_as_they_are() {
+        for (users, text) in [
+            (PermittedUsers::All, "*"),
+            (PermittedUsers::Only(vec![7]), "7"),
+            (PermittedUsers::Only(vec![1000, 7]), "1000,7"),
+        ] {
+            assert_eq!(users.to_string(), text);
+            assert_eq!(text.parse(), Ok(users));
+        }
+        assert!("".parse::<PermittedUsers>().is_err() && "1,x".parse::<PermittedUsers>().is_err());
+        let only = PermittedUsers::Only(vec![7]);
+        assert_eq!([Some(7), Some(8), None].map(|user| only.include(user)), [true, false, false]);
+        assert!(PermittedUsers::All.include(None));
     }
 
     #[test]

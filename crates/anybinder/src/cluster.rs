@@ -19,6 +19,12 @@ pub(crate) fn become_manager(
     cluster: &ClusterArguments,
     verbose: u8,
 ) -> Failure {
+    if options.policy.is_none() && !options.allow_all {
+        return Failure::new("sharing names with other machines", "nothing says who may do what")
+            .advise(
+                "`--policy FILE`, or `--allow-all` for every machine with a certificate of --ca",
+            );
+    }
     let program = match this_program() {
         Ok(this) => std::path::Path::new(&this).with_file_name(PROGRAM),
         Err(failure) => return failure,

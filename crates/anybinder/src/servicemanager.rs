@@ -1,8 +1,9 @@
 //! `anybinder servicemanager`: Android's service manager on a device, alone or beside `run` and `mount`.
 
+use std::fmt::Display;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Duration;
@@ -29,8 +30,11 @@ pub(crate) fn run(options: &ServicemanagerOptions, verbose: u8) -> Result<ExitCo
         return Err(cluster::become_manager(options, &options.cluster, verbose));
     }
     let manager_options = manager_options(options)?;
+    let policy = options.policy.clone();
     let metrics = metrics::listen(options.metrics)?;
     let claim = || {
+        // Before other threads, which would otherwise die of them.
+        let signals = signals(policy.is_some())?;
         log::write_in_background()?;
         let server = ManagerServer::claim(options.device(), manager_options);
         let server = server.map_err(|error| {
@@ -46,6 +50,7 @@ pub(crate) fn run(options: &ServicemanagerOptions, verbose: u8) -> Result<ExitCo
         if let Some(listener) = metrics {
             metrics::serve_manager(listener, &server)?;
         }
+        heed(signals, policy, server.clone())?;
         Ok(server)
     };
     if options.background {
@@ -64,7 +69,6 @@ pub(crate) fn run(options: &ServicemanagerOptions, verbose: u8) -> Result<ExitCo
         return Ok(ExitCode::SUCCESS);
     }
     processes::set_name(c"servicemanager").map_err(failed("naming this process"))?;
-    end_on_signals()?;
     let server = claim()?;
     if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
         tracing::warn!(%error, "the supervisor was not told that the service manager serves");
@@ -120,17 +124,47 @@ pub(crate) fn tell_if_missed(binderfs: &Path) {
     Failure::new(tried, "there was none").advise(advice).print();
 }
 
-/// Takes SIGTERM and SIGINT as the wish to end. Must come before other threads, which would otherwise die of them.
-fn end_on_signals() -> Result<(), Failure> {
-    let signals = SignalStream::block(&[Signal::TERM, Signal::INT]);
-    let signals = signals.map_err(failed("blocking signals"))?;
-    let wait = move || {
-        let arrived = signals.next();
-        tracing::info!(?arrived, "ending");
-        log::exit(0);
+/// The signals that are the wish to end, and, with a policy, that it be read again.
+fn signals(has_policy: bool) -> Result<SignalStream, Failure> {
+    let all = [Signal::TERM, Signal::INT, Signal::HUP];
+    let heeded = if has_policy { &all[..] } else { &all[..2] };
+    SignalStream::block(heeded).map_err(failed("blocking signals"))
+}
+
+/// Does what signals wish, on a thread of its own.
+fn heed(
+    signals: SignalStream,
+    policy: Option<PathBuf>,
+    server: ManagerServer,
+) -> Result<(), Failure> {
+    let run = move || {
+        loop {
+            match (signals.next(), &policy) {
+                (Ok(arrived), Some(policy)) if arrived.signal == Signal::HUP => {
+                    read_again(policy, &server);
+                }
+                (arrived, _) => {
+                    tracing::info!(?arrived, "ending");
+                    log::exit(0);
+                }
+            }
+        }
     };
-    let started = thread::Builder::new().name("signals".into()).spawn(wait);
+    let started = thread::Builder::new().name("signals".into()).spawn(run);
     started.map(drop).map_err(failed("starting a thread"))
+}
+
+/// Reads the policy again; one that is none changes nothing.
+fn read_again(policy: &Path, server: &ManagerServer) {
+    let read = read_policy(policy)
+        .and_then(|policy| server.set_policy(policy).map_err(failed("using the access rules")));
+    match read {
+        Ok(()) => tracing::info!("the access rules are read again"),
+        Err(failure) => {
+            failure.print();
+            tracing::error!("the access rules stay as they were");
+        }
+    }
 }
 
 fn serve(server: &ManagerServer) -> Result<(), Failure> {
@@ -163,22 +197,30 @@ fn end_with_path(path: &Path, server: ManagerServer) -> Result<(), Failure> {
     started.map(drop).map_err(failed("starting a thread"))
 }
 
+const ADVICE_ON_LINES: &str = "`anybinder servicemanager --help` tells of its lines";
+
+fn read_text(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(failed(&format!("reading {}", path.display())))
+}
+
+fn read_policy(path: &Path) -> Result<AccessPolicy, Failure> {
+    AccessPolicy::parse(&read_text(path)?).map_err(|error| not_understood(path, error))
+}
+
+fn not_understood(path: &Path, error: impl Display) -> Failure {
+    Failure::new(format!("understanding {}", path.display()), error).advise(ADVICE_ON_LINES)
+}
+
 fn manager_options(options: &ServicemanagerOptions) -> Result<ManagerOptions, Failure> {
-    let read = |path: &Path| {
-        let text = fs::read_to_string(path);
-        text.map_err(failed(&format!("reading {}", path.display())))
-    };
-    let wrong = |path: &Path| format!("understanding {}", path.display());
-    let advice = "`anybinder servicemanager --help` tells of its lines";
     let policy = match &options.policy {
-        Some(path) => AccessPolicy::parse(&read(path)?)
-            .map_err(|error| Failure::new(wrong(path), error).advise(advice))?,
+        Some(path) => read_policy(path)?,
         None if options.allow_all => AccessPolicy::AllowAll,
         None => AccessPolicy::SameUser(processes::user().0),
     };
     let declarations = match &options.declared {
-        Some(path) => Declarations::parse(&read(path)?)
-            .map_err(|error| Failure::new(wrong(path), error).advise(advice))?,
+        Some(path) => {
+            Declarations::parse(&read_text(path)?).map_err(|error| not_understood(path, error))?
+        }
         None => Declarations::default(),
     };
     Ok(ManagerOptions { policy, declarations, dialect: options.dialect, max_threads: 0 })

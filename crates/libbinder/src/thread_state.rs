@@ -67,11 +67,6 @@ pub(crate) fn served_uid() -> Option<u32> {
     of_caller(|caller| caller.uid).filter(|&uid| uid != u32::MAX)
 }
 
-/// As which user the call is passed on that this thread serves; `None` is that of this process.
-pub(crate) fn forwarded_as() -> Option<u32> {
-    of_caller(|caller| caller.forwarded_as).flatten()
-}
-
 /// What a service may ask about the call that it is serving.
 ///
 /// Outside of a call, and in calls from this process to itself, this process is the caller.
@@ -132,6 +127,13 @@ impl ThreadState {
     #[must_use]
     pub fn told_uid() -> Option<u32> {
         of_caller(|caller| caller.told_uid).flatten()
+    }
+
+    /// As which user the call is passed on that this thread serves, by what the program
+    /// [decides](crate::transport::rpc::RpcServer::set_forwarding_user); `None` is that of this process.
+    #[must_use]
+    pub fn forwarded_as() -> Option<u32> {
+        of_caller(|caller| caller.forwarded_as).flatten()
     }
 
     /// Whether this thread is serving a call.

@@ -105,6 +105,18 @@ impl AccessPolicy {
         }
     }
 
+    /// The users of this machine whom a rule names that allows that with services of a name.
+    pub fn users(&self, action: AccessAction, name: &str) -> impl Iterator<Item = u32> {
+        let rules = match self {
+            Self::Rules(rules) => &rules[..],
+            Self::AllowAll | Self::SameUser(_) => &[],
+        };
+        rules.iter().filter(move |rule| rule.is_about(action, name)).filter_map(|it| match it.who {
+            Subject::User(uid) => Some(uid),
+            Subject::Everybody | Subject::Label(_) | Subject::Machine(_) => None,
+        })
+    }
+
     /// Whether there is a machine that may call services of a name.
     #[must_use]
     pub fn shares(&self, name: &str) -> bool {
@@ -284,6 +296,23 @@ mod tests {
         assert!(permits("b.example", AccessAction::Add, "com.other"));
         assert!(policy.shares("com.example.a") && !policy.shares("com.other"));
         assert!(!AccessPolicy::SameUser(0).shares("x") && AccessPolicy::AllowAll.shares("x"));
+    }
+
+    #[test]
+    fn the_users_of_rules_are_those_that_they_name() {
+        let policy = AccessPolicy::parse(
+            "allow * *\n\
+             allow call uid=1000 com.example.*\n\
+             allow find,call uid=1001\n\
+             allow add uid=1002 com.*\n\
+             allow call machine=* com.*\n",
+        )
+        .unwrap();
+        let users = |action, name| policy.users(action, name).collect::<Vec<_>>();
+        assert_eq!(users(AccessAction::Call, "com.example.a"), [1000, 1001]);
+        assert_eq!(users(AccessAction::Call, "com.other"), [1001]);
+        assert_eq!(users(AccessAction::Add, "com.other"), [1002]);
+        assert_eq!(AccessPolicy::AllowAll.users(AccessAction::Call, "x").count(), 0);
     }
 
     #[test]

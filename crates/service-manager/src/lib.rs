@@ -31,4 +31,4 @@ pub use remote::{
 pub use request::{
     CallingContext, Denial, FoundService, ManagerAnswer, ManagerRequest, ObjectId, ServiceAddress,
 };
-pub use server::{ManagerOptions, ManagerServer};
+pub use server::{LabelsNotShown, ManagerOptions, ManagerServer};

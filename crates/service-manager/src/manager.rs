@@ -116,10 +116,11 @@ impl Manager {
         self.remote.as_ref()
     }
 
-    /// The service of this machine that is registered by a name.
+    /// The service of this machine that is registered by a name, and the user who registered it.
     #[must_use]
-    pub fn local_service(&self, name: &str) -> Option<SpIBinder> {
-        self.objects.binder(self.registry.local_object(name)?)
+    pub fn local_service(&self, name: &str) -> Option<(SpIBinder, u32)> {
+        let (object, uid) = self.registry.local_service(name)?;
+        Some((self.objects.binder(object)?, uid))
     }
 
     /// What it decides by.
@@ -394,7 +395,8 @@ impl Manager {
                 }
                 RegistryEffect::Forget(object) => self.drop_unless_used(object),
                 RegistryEffect::LocalChanged { name, is_there } => {
-                    self.remote.iter().for_each(|it| it.local_changed(&name, is_there));
+                    let policy = self.registry.policy();
+                    self.remote.iter().for_each(|it| it.local_changed(policy, &name, is_there));
                 }
                 RegistryEffect::Awaited { name } => {
                     self.remote.iter().for_each(|it| it.awaited(&name));

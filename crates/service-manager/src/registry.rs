@@ -180,6 +180,16 @@ impl ServiceRegistry {
         &self.policy
     }
 
+    /// Decides by another policy from now on. What is registered stays; who hears of services of this machine hears of them
+    /// again, as others may share them now.
+    pub fn set_policy(&mut self, policy: AccessPolicy) {
+        self.policy = policy;
+        let local = self.services.iter().filter(|(_, service)| !service.is_import);
+        let told = local
+            .map(|(name, _)| RegistryEffect::LocalChanged { name: name.clone(), is_there: true });
+        self.effects.extend(told);
+    }
+
     /// The declared services, running or not.
     #[must_use]
     pub fn declarations(&self) -> &Declarations {
@@ -205,11 +215,11 @@ impl ServiceRegistry {
         self.listeners.contains_key(name) && !self.services.contains_key(name)
     }
 
-    /// The service of this machine that is registered by a name.
+    /// The service of this machine that is registered by a name, and the user who registered it.
     #[must_use]
-    pub fn local_object(&self, name: &str) -> Option<ObjectId> {
+    pub fn local_service(&self, name: &str) -> Option<(ObjectId, u32)> {
         let service = self.services.get(name).filter(|service| !service.is_import);
-        service.map(|service| service.object)
+        service.map(|service| (service.object, service.owner.uid))
     }
 
     /// Forgets what a process has registered for another machine, before its death is told.

@@ -3,6 +3,8 @@
 use binder::StatusCode;
 use binder::binder_impl::{BorrowedParcel, TransactionCode};
 
+use crate::AccessPolicy;
+
 /// The transaction of a manager's object by which its user lists services of all machines.
 pub const LIST_INSTANCES_TRANSACTION: TransactionCode = u32::from_be_bytes(*b"_NAM");
 /// How many instances one answer has at most: it fits into a receive buffer.
@@ -12,8 +14,8 @@ pub const INSTANCES_PER_ANSWER: usize = 500;
 ///
 /// The manager is locked when it calls `local_changed` and `awaited`, so these must not call it.
 pub trait RemoteNames: Send + Sync {
-    /// A service of this machine was registered, or is gone.
-    fn local_changed(&self, name: &str, is_there: bool);
+    /// A service of this machine was registered, or is gone; or one is there while the access rules have changed.
+    fn local_changed(&self, policy: &AccessPolicy, name: &str, is_there: bool);
 
     /// A caller waits for a service that is not registered.
     fn awaited(&self, name: &str);

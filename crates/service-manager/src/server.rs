@@ -51,7 +51,14 @@ pub struct ManagerOptions {
 pub struct ManagerServer {
     device: DriverDevice,
     shared: Arc<ManagerShared>,
+    /// Whether callers have to show their security label.
+    shows_callers: bool,
 }
+
+/// A policy has rules of labels, which callers do not show: the driver was not asked for them when the manager began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("rules of labels need a manager that has had some since it began: start it again")]
+pub struct LabelsNotShown;
 
 impl ManagerServer {
     /// Opens a device and becomes its context manager; callers wait until it [serves](Self::serve).
@@ -109,7 +116,7 @@ impl ManagerServer {
         if let Err(error) = counting {
             tracing::error!(%error, "services are not told that their clients have gone");
         }
-        Ok(Self { device, shared })
+        Ok(Self { device, shared, shows_callers })
     }
 
     /// How many services and callbacks of others are registered.
@@ -123,6 +130,22 @@ impl ManagerServer {
         self.shared.with_manager(|manager| manager.write_figures(families));
     }
 
+    /// Decides by another policy from now on; what is registered stays.
+    ///
+    /// # Errors
+    ///
+    /// [`LabelsNotShown`]; the policy stays as it was.
+    pub fn set_policy(&self, policy: AccessPolicy) -> Result<(), LabelsNotShown> {
+        self.shared.with_manager(|manager| {
+            if policy.wants_labels() && !self.shows_callers {
+                return Err(LabelsNotShown);
+            }
+            manager.registry_mut().set_policy(policy);
+            manager.settle();
+            Ok(())
+        })
+    }
+
     /// Tells names of this machine to others, and finds theirs by them. To be called before it serves.
     pub fn set_remote_names(&self, remote: Arc<dyn RemoteNames>) {
         self.shared.with_manager(|manager| manager.set_remote_names(remote));
@@ -133,9 +156,9 @@ impl ManagerServer {
         self.shared.with_manager(|manager| look(manager.registry()))
     }
 
-    /// The service of this machine that is registered by a name.
+    /// The service of this machine that is registered by a name, and the user who registered it.
     #[must_use]
-    pub fn local_service(&self, name: &str) -> Option<SpIBinder> {
+    pub fn local_service(&self, name: &str) -> Option<(SpIBinder, u32)> {
         self.shared.with_manager(|manager| manager.local_service(name))
     }
 

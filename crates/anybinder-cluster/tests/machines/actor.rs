@@ -18,6 +18,7 @@ use binder::{
     DeathRecipient, IBinder as _, Interface as _, ParcelFileDescriptor, SpIBinder, StatusCode,
     ThreadState,
 };
+use binder_os::acting_user::ActingUser;
 use binder_testkit::HANG_TIMEOUT;
 
 /// What makes this program a service.
@@ -34,7 +35,7 @@ const COUNT: TransactionCode = FIRST_CALL_TRANSACTION + 3;
 
 /// Answers with the user of the caller.
 const WHO: TransactionCode = FIRST_CALL_TRANSACTION + 4;
-/// Calls an object that comes along, and answers with the user that it sees.
+/// Calls an object that comes along, as a user that is told, and answers with the user that it sees.
 const WHO_CALLS_BACK: TransactionCode = FIRST_CALL_TRANSACTION + 5;
 /// Gives an object of its own.
 const MORE: TransactionCode = FIRST_CALL_TRANSACTION + 6;
@@ -68,7 +69,11 @@ impl Remotable for Word {
             }
             GIVE_BACK => reply.write(&data.read::<ParcelFileDescriptor>()?),
             WHO => reply.write(&i64::from(ThreadState::get_calling_uid())),
-            WHO_CALLS_BACK => reply.write(&caller_seen_by(&data.read()?)?),
+            WHO_CALLS_BACK => {
+                let (callback, uid): (SpIBinder, i64) = (data.read()?, data.read()?);
+                let _user = ActingUser::enter(uid.try_into().unwrap()).unwrap();
+                reply.write(&caller_seen_by(&callback)?)
+            }
             MORE => reply.write(&new_word("more")),
             _ => Err(StatusCode::UNKNOWN_TRANSACTION),
         }
@@ -210,12 +215,17 @@ pub(crate) fn caller_seen_by(object: &SpIBinder) -> Result<i64, StatusCode> {
     call(object, WHO, |_| Ok(()))?.read()
 }
 
-/// As which user the service calls back, by the word of an object of ours.
+/// As which user the service calls back when it is that one, by the word of an object of ours.
 pub(crate) fn caller_seen_by_callback(
     object: &SpIBinder,
     callback: &SpIBinder,
+    uid: u32,
 ) -> Result<i64, StatusCode> {
-    call(object, WHO_CALLS_BACK, |data| data.write(callback))?.read()
+    let write = |data: &mut BorrowedParcel<'_>| {
+        data.write(callback)?;
+        data.write(&i64::from(uid))
+    };
+    call(object, WHO_CALLS_BACK, write)?.read()
 }
 
 /// A further object of the service.

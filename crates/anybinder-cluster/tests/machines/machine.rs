@@ -277,6 +277,12 @@ impl Machine {
         self.signal(Signal::HUP);
     }
 
+    /// Has other access rules be read.
+    pub(crate) fn change_policy(&self, policy: &str) {
+        fs::write(self.dir.join("policy"), policy).unwrap();
+        self.read_again();
+    }
+
     /// Has the certificates be believed no more that are of these machines of this place, of none else.
     pub(crate) fn revoke(&self, place: &Place, machines: &[&str]) {
         place.authority.revoke(machines, &self.dir.join("revoked.pem"));
@@ -288,6 +294,12 @@ impl Machine {
     /// Has another issuer's certificates be read, whom no other machine believes, and who believes none.
     pub(crate) fn change_issuer(&self) {
         Authority::new().write("stranger", "localhost", &self.dir);
+        self.signal(Signal::HUP);
+    }
+
+    /// Has a certificate for another host be read.
+    pub(crate) fn change_host(&self, place: &Place, host: &str) {
+        place.authority.write("m", host, &self.dir);
         self.signal(Signal::HUP);
     }
 
@@ -342,6 +354,7 @@ impl Drop for Machine {
 }
 
 /// A program of a machine.
+#[derive(Clone)]
 pub(crate) struct Client {
     _device: DriverDevice,
     manager: ServiceManager,

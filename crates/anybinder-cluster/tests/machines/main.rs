@@ -12,6 +12,7 @@ mod machine;
 mod network;
 mod relay;
 mod scenarios;
+mod users;
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -13,19 +13,17 @@ use binder::StatusCode;
 use binder::binder_impl::IBinderInternal as _;
 use binder::transport::rpc::RpcServer;
 use binder::{Accessor, ConnectionInfo, SpIBinder, with_timeout};
-use binder_os::acting_user::ActingUser;
 use binder_testkit::{HANG_TIMEOUT, wait_until};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::actor::{
-    DeathWatch, Gate, Service, call_back, caller_seen_by, caller_seen_by_callback, count_of,
-    give_back, more_of, new_word, send_unknown, word_of,
+    DeathWatch, Gate, Service, call_back, count_of, give_back, new_word, send_unknown, word_of,
 };
-use crate::authority::UserSigner;
 use crate::etcd::{Etcd, url_of};
 use crate::machine::{Client, LEASE, Machine, MachineOptions, Place, ask_gateway};
 use crate::network::Network;
 use crate::relay::Relay;
+use crate::users::{a_user_is_the_same_or_nobody, rules_of_users_hold};
 
 /// A scenario, in a place of its own.
 pub(crate) type Scenario = fn(&Place);
@@ -53,10 +51,11 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("a_request_has_one_id_in_the_logs_of_both_machines", a_request_has_one_id),
     ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
     ("a_user_is_the_same_on_all_machines_or_nobody", a_user_is_the_same_or_nobody),
+    ("rules_of_users_hold_for_those_of_other_machines", rules_of_users_hold),
     ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
 ];
 
-const NAME: &str = "test.IWord/default";
+pub(crate) const NAME: &str = "test.IWord/default";
 
 /// Says how long a name had no owner that could be called: on a quiet machine the lease, and at most a second more, for
 /// the store looks every half second at which are over.
@@ -560,8 +559,12 @@ fn certificates_are_read_again(place: &Place) {
     let _services = [there.serve(NAME, "there"), there.serve("test.other", "other")];
     let client = here.client();
     let found = client.find(NAME, "there");
+    let unbelieved = "other machines will not believe the certificate of this one";
+    assert!(there.log_lines(unbelieved).is_empty());
+    there.change_host(place, "elsewhere.example");
+    wait_until(|| there.log_lines(unbelieved).len() == 1);
     there.change_issuer();
-    wait_until(|| !there.log_lines("the certificates are read again").is_empty());
+    wait_until(|| there.log_lines("the certificates are read again").len() == 2);
     assert!(client.check("test.other").is_none(), "it believes nobody any more");
     assert_eq!(word_of(&found).as_deref(), Ok("there"), "the session goes on");
 }
@@ -585,65 +588,10 @@ fn a_revoked_machine_is_not_served(place: &Place) {
     client.find("test.other", "other");
 }
 
-fn a_user_is_the_same_or_nobody(place: &Place) {
-    const NOBODY: i64 = 65_534;
-    let etcd = Etcd::start(1);
-    let signer = UserSigner::new();
-    let dir = place.credentials("users");
-    let table = "alice spiffe://test/m0 1000\nalice spiffe://test/m1 2000\n\
-        root spiffe://test/m0 0\nroot spiffe://test/m1 0\n";
-    let users = signer.write(table, &dir);
-    let options = MachineOptions { has_log: true, ..MachineOptions::new(etcd.url()) };
-    let plain = place.machine(2, &options);
-    let options = MachineOptions { users, ..options };
-    let (here, there) = (place.machine(0, &options), place.machine(1, &options));
-    let _services = [there.serve(NAME, "there"), plain.serve("test.plain", "plain")];
-    let client = here.client();
-    let (found, plainly) = (client.find(NAME, "there"), client.find("test.plain", "plain"));
-    let seen = |uid: u32, object: &SpIBinder| {
-        let object = object.clone();
-        as_user(uid, move || caller_seen_by(&object))
-    };
-    assert_eq!(seen(1000, &found), Ok(2000));
-    assert_eq!(seen(1001, &found), Ok(NOBODY));
-    assert_eq!(seen(0, &found), Ok(NOBODY), "root is of its machine");
-    assert_eq!(seen(1000, &plainly), Ok(NOBODY), "nobody says who it is there");
-    let more = more_of(&found).unwrap();
-    assert_eq!(seen(1000, &more), Ok(2000), "of further objects, too");
-    let in_time = {
-        let found = found.clone();
-        as_user(1000, move || with_timeout(HANG_TIMEOUT, || caller_seen_by(&found)))
-    };
-    assert_eq!(in_time, Ok(2000), "on a thread of its own");
-    // The service is root's, and calls back to another machine.
-    let callback = new_word("here");
-    assert_eq!(caller_seen_by_callback(&found, &callback), Ok(NOBODY));
-    // A table that another has changed is none, and what was read before goes on.
-    fs::write(dir.join("users"), table.replace("2000", "0")).unwrap();
-    there.read_again();
-    wait_until(|| !there.log_lines("the users of other machines stay as they were").is_empty());
-    assert_eq!(seen(1000, &found), Ok(2000));
-    signer.write(&table.replace("2000", "2001"), &dir);
-    there.read_again();
-    wait_until(|| seen(1000, &found) == Ok(2001));
-    signer.write("alice spiffe://test/m0 1000\nalice spiffe://test/m1 0\n", &dir);
-    there.read_again();
-    wait_until(|| seen(1000, &found) == Ok(NOBODY));
-}
-
-/// Runs calls on a thread that is another user.
-fn as_user<R: Send + 'static>(uid: u32, calls: impl FnOnce() -> R + Send + 'static) -> R {
-    let run = move || {
-        let _user = ActingUser::enter(uid).unwrap();
-        calls()
-    };
-    thread::spawn(run).join().unwrap()
-}
-
 fn strangers_hide_no_name(place: &Place) {
     let etcd = Etcd::start(1);
     let relay = Relay::to(etcd.addresses()[0]);
-    let options = MachineOptions::new(etcd.url());
+    let options = MachineOptions { has_log: true, ..MachineOptions::new(etcd.url()) };
     let cut_off = MachineOptions { cluster: url_of(&[relay.address()]), ..options.clone() };
     let there = place.machine(0, &options);
     let write_much = |prefix: &str| {
@@ -662,6 +610,7 @@ fn strangers_hide_no_name(place: &Place) {
     let _other = there.serve("test.other", "other");
     relay.heal();
     client.find("test.other", "other");
+    assert_eq!(here.log_lines("WARN anybinder_cluster::store: a key of the store").len(), 1);
 }
 
 fn etcd_knows_machines(place: &Place) {
@@ -730,4 +679,15 @@ fn rules_are_kept(place: &Place) {
     let _other = stranger.serve("test.other", "other");
     here.client().find("test.other", "other");
     assert!(there.client().check("test.other").is_none(), "nobody is believed to have it");
+
+    there.change_policy("allow * *\nallow call machine=*\nallow add everyone *\n");
+    wait_until(|| there.log_lines("the access rules stay as they were").len() == 1);
+    here.client().find(NAME, "there");
+    there.change_policy(
+        "allow * *\nallow call machine=* private.*\nallow add machine=localhost test.other\n",
+    );
+    wait_until(|| there.log_lines("the access rules are read again").len() == 1);
+    here.client().find("private.word", "private");
+    there.client().find("test.other", "other");
+    wait_until(|| here.client().check(NAME).is_none());
 }

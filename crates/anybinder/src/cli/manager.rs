@@ -84,7 +84,7 @@ pub(crate) struct ServicemanagerOptions {
     #[arg(long, conflicts_with = "policy")]
     pub(crate) allow_all: bool,
 
-    /// Read access rules from a file
+    /// Read access rules from a file, and again on SIGHUP
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
 

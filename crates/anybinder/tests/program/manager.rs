@@ -1,5 +1,7 @@
 //! A service manager in a world, and at a mount.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use crate::caller::{Caller, PROGRAM, finish, in_mounts, is_root};
@@ -52,6 +54,33 @@ fn a_manager_that_cannot_be_is_told_and_there_is_no_world() {
         assert!(outcome.stderr.contains("reading /nowhere"), "{outcome:?}");
         let alone = finish(&mut caller.command(&["run", "--manager-allow-all", "true"]));
         assert_eq!(alone.code(), 2, "{alone:?}");
+    }
+}
+
+#[test]
+fn a_policy_is_read_again_on_sighup_and_one_that_is_none_changes_nothing() {
+    for caller in Caller::all() {
+        let place = tempfile::tempdir().unwrap();
+        fs::set_permissions(place.path(), Permissions::from_mode(0o777)).unwrap();
+        let script = format!(
+            r#"cd "$0"
+            tell() {{ echo "$1" > policy; kill -HUP $manager; }}
+            until_check_is() {{ while [ "$({PROGRAM} service check manager)" != "Service manager: $1" ]; do :; done; }}
+            until_told() {{ until grep -q "$1" log; do :; done; }}
+            echo 'allow list *' > policy
+            {PROGRAM} servicemanager --policy policy 2> log & manager=$!
+            until {PROGRAM} service list 2> /dev/null; do :; done
+            until_check_is 'not found'
+            tell 'allow list,find *'; until_check_is found
+            tell 'allow nothing *'; until_told "line 1: 'nothing' is none of"
+            tell 'allow * label=*'; until_told 'rules of labels need'
+            {PROGRAM} service check manager
+            tell 'allow list *'; until_check_is 'not found'
+            kill $manager; wait $manager && echo ended"#
+        );
+        let mut command = caller.run_script(&script);
+        let outcome = finish(command.arg(place.path()));
+        assert!(outcome.stdout.ends_with("Service manager: found\nended\n"), "{outcome:?}");
     }
 }
 

@@ -24,7 +24,7 @@ use super::{
 use crate::interface::{
     FIRST_CALL_TRANSACTION, FLAG_CLEAR_BUF, FLAG_ONEWAY, LAST_CALL_TRANSACTION,
 };
-use crate::{SpIBinder, Stability, StatusCode, ThreadState, thread_state};
+use crate::{SpIBinder, Stability, StatusCode, ThreadState};
 
 /// An object that makes calls of it calls of a proxy.
 #[derive(Debug)]
@@ -157,7 +157,7 @@ pub(super) fn forward(
     rewrite(&data, &mut sent, head)?;
     drop(data);
     sent.set_deadline(ThreadState::deadline());
-    sent.set_user(thread_state::forwarded_as());
+    sent.set_user(ThreadState::forwarded_as());
     let answer = target.submit_transact(code, sent, flags)?;
     if flags & FLAG_ONEWAY == 0 {
         rewrite(&answer, &mut reply, ParcelStart::None)?;

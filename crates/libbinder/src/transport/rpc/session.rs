@@ -294,6 +294,12 @@ impl RpcSession {
         self.session().map(|session| session.terms.version)
     }
 
+    /// Returns the certificate (DER) that the server showed, over TLS, once the session is set up.
+    #[must_use]
+    pub fn server_certificate(&self) -> Option<Arc<[u8]>> {
+        self.session().and_then(|session| session.peer.caller().certificate)
+    }
+
     /// Returns how many objects of this side and of the server the session holds.
     #[must_use]
     pub fn objects(&self) -> (usize, usize) {

@@ -6,8 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime,
+};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
 
@@ -46,6 +49,14 @@ impl ServerTls {
 
 fn refused(reason: impl ToString) -> RpcError {
     RpcError::Tls(reason.to_string())
+}
+
+/// Says what is wrong with a certificate and its key.
+fn refused_own(error: rustls::Error) -> RpcError {
+    match error {
+        rustls::Error::InconsistentKeys(_) => refused("the key is not that of the certificate"),
+        error => refused(error),
+    }
 }
 
 impl TlsCredentials {
@@ -105,21 +116,40 @@ impl TlsCredentials {
             .map_err(refused)?
             .with_client_cert_verifier(verifier.build().map_err(refused)?)
             .with_single_cert(self.chain.clone(), self.key.clone_key());
-        Ok(Arc::new(config.map_err(refused)?))
+        Ok(Arc::new(config.map_err(refused_own)?))
+    }
+
+    /// Looks at the own certificate as a client does who calls `host`, believes the same issuers and has the same lists.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::Tls`] says why it would not believe it: it is of another host, of another issuer, not valid now, revoked.
+    pub fn verify_as_server(&self, host: &str) -> Result<(), RpcError> {
+        let name = ServerName::try_from(host).map_err(refused)?;
+        // There is no text without a certificate.
+        let Some((own, between)) = self.chain.split_first() else { return Ok(()) };
+        let verified =
+            self.verifier()?.verify_server_cert(own, between, &name, &[], UnixTime::now());
+        verified.map(drop).map_err(refused)
+    }
+
+    fn verifier(&self) -> Result<Arc<WebPkiServerVerifier>, RpcError> {
+        let roots = Arc::clone(&self.trusted);
+        WebPkiServerVerifier::builder_with_provider(roots, Self::provider())
+            .with_crls(self.revoked.iter().cloned())
+            .allow_unknown_revocation_status()
+            .build()
+            .map_err(refused)
     }
 
     /// Returns how a client speaks TLS.
     pub(super) fn client(&self) -> Result<Arc<ClientConfig>, RpcError> {
-        let roots = Arc::clone(&self.trusted);
-        let verifier = WebPkiServerVerifier::builder_with_provider(roots, Self::provider())
-            .with_crls(self.revoked.iter().cloned())
-            .allow_unknown_revocation_status();
         let config = ClientConfig::builder_with_provider(Self::provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(refused)?
-            .with_webpki_verifier(verifier.build().map_err(refused)?)
+            .with_webpki_verifier(self.verifier()?)
             .with_client_auth_cert(self.chain.clone(), self.key.clone_key());
-        Ok(Arc::new(config.map_err(refused)?))
+        Ok(Arc::new(config.map_err(refused_own)?))
     }
 }
 
