@@ -60,6 +60,8 @@ fn tell(records: Vec<TraceRecord>, methods: &MethodNames) {
         });
     }
     assert!(!text.contains('\u{1b}'), "nothing acts on the terminal");
-    let log = CallLog::new(records.into_iter(), methods.clone());
+    let mut log = CallLog::new(methods.clone());
+    records.into_iter().for_each(|record| log.take(record));
+    log.finish();
     let (_, _, _, _) = (chrome(&log), csv(&log), pcapng(&log), perfetto(&log));
 }

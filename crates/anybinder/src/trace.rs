@@ -12,8 +12,9 @@ mod stream;
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -67,6 +68,9 @@ fn follow(options: &TraceOptions) -> Result<ExitCode, Failure> {
     };
     let max_bytes = options.max_bytes.unwrap_or_default();
     let mut report = Report::new(&options.report, shape, max_bytes, out)?;
+    if !options.traced.command.is_empty() {
+        report.outlive_reader();
+    }
     let source = TraceSource::open(dir, max_bytes > 0)?;
     let status = source.follow(&options.traced.command, &mut report)?;
     report.finish()?;
@@ -115,8 +119,11 @@ fn tell_world_apart() {
     }
 }
 
+/// Creates a file, or empties the one that is there. A new one is for its user alone: others may not see what it tells.
 fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(failed(&format!("creating {}", path.display())))
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+    opened.map_err(failed(&format!("creating {}", path.display())))
 }
 
 /// The names and types of methods in sources and code maps. Says which sources do not parse.

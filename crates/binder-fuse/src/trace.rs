@@ -52,6 +52,17 @@ struct Inbox {
     is_closed: bool,
 }
 
+impl Inbox {
+    /// Puts a record or a name into the batch, or counts it as dropped.
+    fn put(&mut self, push: impl FnOnce(&mut RecordBatch)) {
+        if self.batch.has_room() {
+            push(&mut self.batch);
+        } else {
+            self.dropped += 1;
+        }
+    }
+}
+
 /// The followers, and the names of processes.
 #[derive(Debug, Default)]
 struct Followers {
@@ -190,8 +201,8 @@ impl TraceHub {
 
     /// Answers a read of the stream, at once or when there is something to tell.
     pub(crate) fn read(&self, id: FollowerId, read: StreamRead) {
-        if read.is_nonblocking && !self.is_readable(id, None) {
-            // It asks for all that has happened until now.
+        if read.is_nonblocking {
+            // It asks for all that has happened until now: if it gets less than it has room for, it has all of that.
             self.flush();
         }
         if let Some(follower) = self.followers().by_id.get_mut(&id) {
@@ -214,10 +225,7 @@ impl TraceHub {
     pub(crate) fn name_processes(&self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {
             if let Some(name) = name_of(pid) {
-                let mut named = RecordBatch::default();
-                named.push_name(pid, &name);
-                let mut inbox = self.inbox();
-                inbox.dropped += inbox.batch.append(&mut named);
+                self.inbox().put(|batch| batch.push_name(pid, &name));
             }
         }
     }
@@ -275,9 +283,8 @@ fn known_name(names: &mut BTreeMap<u32, String>, pid: u32) -> Option<String> {
 pub(crate) struct DeviceTracer {
     hub: Arc<TraceHub>,
     data: DataWanted,
-    /// Memory for the events and records of a job, kept from one to the next.
+    /// Memory for the events of a job, kept from one to the next.
     events: Vec<TraceEvent>,
-    batch: RecordBatch,
     /// The send that is encoded, or was last, and the device.
     sent: SentRecord,
 }
@@ -287,8 +294,7 @@ type BufferOf<'c> = dyn Fn(ProcessKey) -> Option<&'c MappedMemory> + 'c;
 
 impl DeviceTracer {
     pub(crate) fn new(hub: Arc<TraceHub>, device: &str, data: DataWanted) -> Self {
-        let (events, batch) = (Vec::new(), RecordBatch::default());
-        Self { hub, data, events, batch, sent: no_send(device) }
+        Self { hub, data, events: Vec::new(), sent: no_send(device) }
     }
 
     /// Hands on the events that `take` moves out of the core. The data of sends still lies in the receive buffers,
@@ -299,31 +305,37 @@ impl DeviceTracer {
         take: impl FnOnce(&mut Vec<TraceEvent>) -> u64,
     ) {
         let dropped = take(&mut self.events);
+        // To read /proc takes longer than the inbox may be locked.
+        let openers: Vec<_> = self.events.iter().filter_map(Opener::of).collect();
+        let mut openers = openers.into_iter();
+        let mut inbox = self.hub.inbox();
+        inbox.dropped += dropped;
         for event in &self.events {
-            // The process waits for its open, so that it is there still.
-            if let Traced::Opened { pid } = event.what
-                && let Some(name) = name_of(pid)
-            {
-                self.batch.push_name(pid, &name);
-            }
             match event.what {
                 Traced::Sent { ref entry, within, data } => {
                     let (at_ns, sent) = (event.at_ns, &mut self.sent);
                     put_send(sent, at_ns, entry, within);
                     (sent.interface, sent.data) =
                         look_at_data(entry.kind, data, buffer_of, self.data);
-                    self.batch.push_sent(event, sent);
+                    inbox.put(|batch| batch.push_sent(event, sent));
+                }
+                Traced::Opened { pid } => {
+                    let Opener { name, ancestors } = openers.next().unwrap_or_default();
+                    if let Some(name) = name {
+                        inbox.put(|batch| batch.push_name(pid, &name));
+                    }
+                    let (at_ns, device) = (event.at_ns, self.sent.device.clone());
+                    let record = TraceRecord::Opened { at_ns, device, pid, ancestors };
+                    inbox.put(|batch| batch.push_record(event, &record));
                 }
                 ref other => {
                     if let Some(record) = record_of(event.at_ns, &self.sent.device, other) {
-                        self.batch.push_record(event, &record);
+                        inbox.put(|batch| batch.push_record(event, &record));
                     }
                 }
             }
         }
         self.events.clear();
-        let mut inbox = self.hub.inbox();
-        inbox.dropped += dropped + inbox.batch.append(&mut self.batch);
         if std::mem::take(&mut inbox.is_writer_idle) {
             self.hub.arrived.notify_one();
         }
@@ -400,11 +412,27 @@ fn put_send(sent: &mut SentRecord, at_ns: u64, entry: &LogEntry, within: u32) {
     sent.status = send_status(entry.end);
 }
 
-/// The record of an event other than a send, with the details that may be gone later.
+/// A process that opens a device. It waits for its open, so that it is there still.
+#[derive(Default)]
+struct Opener {
+    name: Option<String>,
+    ancestors: Vec<u32>,
+}
+
+impl Opener {
+    /// Reads of the process in /proc, if the event is an open.
+    fn of(event: &TraceEvent) -> Option<Self> {
+        let Traced::Opened { pid } = event.what else { return None };
+        let ancestors = descendants::ancestors(pid).take(ANCESTORS_MAX).collect();
+        Some(Self { name: name_of(pid), ancestors })
+    }
+}
+
+/// The record of an event other than a send and an open.
 fn record_of(at_ns: u64, device: &Arc<str>, what: &Traced) -> Option<TraceRecord> {
     let device = || device.clone();
     Some(match *what {
-        Traced::Sent { .. } => return None,
+        Traced::Sent { .. } | Traced::Opened { .. } => return None,
         Traced::Received { id, pid, tid } => TraceRecord::Received { at_ns, id, pid, tid },
         Traced::Undelivered { id, errno } => {
             TraceRecord::Undelivered { at_ns, id, errno: errno.unsigned_abs() }
@@ -418,10 +446,6 @@ fn record_of(at_ns: u64, device: &Arc<str>, what: &Traced) -> Option<TraceRecord
                 TracedObject::File { fd } => CarriedObject::File { fd },
             };
             TraceRecord::Carried { at_ns, id, object }
-        }
-        Traced::Opened { pid } => {
-            let ancestors = descendants::ancestors(pid).take(ANCESTORS_MAX).collect();
-            TraceRecord::Opened { at_ns, device: device(), pid, ancestors }
         }
         Traced::Closed { pid } => TraceRecord::Closed { at_ns, device: device(), pid },
         Traced::Died { node, pid } => TraceRecord::Died { at_ns, device: device(), node, pid },

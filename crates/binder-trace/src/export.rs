@@ -28,23 +28,29 @@ pub struct CallLog {
 }
 
 impl CallLog {
-    /// Puts the calls together from records.
-    pub fn new(records: impl Iterator<Item = TraceRecord>, methods: MethodNames) -> Self {
-        let (mut calls, mut tracker, mut dropped) = (Vec::new(), CallTracker::default(), 0_u64);
-        for record in records {
-            if let TraceRecord::Dropped { records } = record {
-                // Counts of a file may be any.
-                dropped = dropped.saturating_add(records);
-            }
-            tracker.take(record, |_, item| {
-                if let TraceItem::Ended(call) = item {
-                    calls.push(*call);
-                }
-            });
+    /// A trace without calls so far, and names for the methods of those to come.
+    pub fn new(methods: MethodNames) -> Self {
+        Self { methods, ..Self::default() }
+    }
+
+    /// Takes the next record.
+    pub fn take(&mut self, record: TraceRecord) {
+        if let TraceRecord::Dropped { records } = record {
+            // Counts of a file may be any.
+            self.dropped = self.dropped.saturating_add(records);
         }
-        calls.extend(tracker.take_pending());
-        calls.sort_by_key(|call| (call.sent.at_ns, call.sent.id));
-        Self { calls, tracker, methods, dropped }
+        let Self { calls, tracker, .. } = self;
+        tracker.take(record, |_, item| {
+            if let TraceItem::Ended(call) = item {
+                calls.push(*call);
+            }
+        });
+    }
+
+    /// After the last record: puts the calls in the order in which they were sent.
+    pub fn finish(&mut self) {
+        self.calls.extend(self.tracker.take_pending());
+        self.calls.sort_by_key(|call| (call.sent.at_ns, call.sent.id));
     }
 
     /// How many calls and one-ways there are.
@@ -182,7 +188,17 @@ mod tests {
         ];
         let mut methods = MethodNames::default();
         methods.add("demo.IGreeter", 1, "hello");
-        CallLog::new(records.into_iter(), methods)
+        log_of(records, methods)
+    }
+
+    pub(super) fn log_of(
+        records: impl IntoIterator<Item = TraceRecord>,
+        methods: MethodNames,
+    ) -> CallLog {
+        let mut log = CallLog::new(methods);
+        records.into_iter().for_each(|record| log.take(record));
+        log.finish();
+        log
     }
 
     #[test]
@@ -198,7 +214,7 @@ mod tests {
     #[test]
     fn dropped_records_are_counted_up_to_the_largest_number() {
         let dropped = TraceRecord::Dropped { records: u64::MAX };
-        let log = CallLog::new([dropped.clone(), dropped].into_iter(), MethodNames::default());
+        let log = log_of([dropped.clone(), dropped], MethodNames::default());
         assert_eq!((log.dropped(), log.is_empty()), (u64::MAX, true));
     }
 }

@@ -14,13 +14,12 @@ use crate::log;
 pub(super) fn run(options: &TraceExportOptions) -> Result<ExitCode, Failure> {
     let bytes = match (&options.file, options.format) {
         (Some(file), Some(format)) => {
-            let mut records = Vec::new();
+            let mut calls = CallLog::new(method_names(&options.aidl, &options.codes)?);
             recording::read(file, |record| {
-                records.push(record);
+                calls.take(record);
                 Ok(())
             })?;
-            let methods = method_names(&options.aidl, &options.codes)?;
-            let calls = CallLog::new(records.into_iter(), methods);
+            calls.finish();
             if calls.dropped() > 0 {
                 let (file, dropped) = (file.display(), calls.dropped());
                 log::tell(format_args!("anybinder: {dropped} records are missing in {file}"));

@@ -125,21 +125,22 @@ fn recorded(
     methods: &MethodNames,
 ) -> Result<(CallTracker, Vec<TracedCall>), Failure> {
     let filter = TraceFilter { methods: options.methods.clone(), ..TraceFilter::default() };
+    let is_wanted = |call: &TracedCall, tracker: &CallTracker| {
+        call.sent.interface.as_deref() == Some(interface) && filter.wants(call, tracker, methods)
+    };
     let (mut tracker, mut calls) = (CallTracker::default(), Vec::new());
     recording::read(&options.file, |record| {
         tracker.take(record, |tracker, item| {
             if let TraceItem::Ended(call) = item
-                && filter.wants(&call, tracker, methods)
+                && is_wanted(&call, tracker)
             {
                 calls.push(*call);
             }
         });
         Ok(())
     })?;
-    calls.extend(tracker.take_pending());
-    calls.retain(|call| {
-        call.sent.interface.as_deref() == Some(interface) && filter.wants(call, &tracker, methods)
-    });
+    let pending: Vec<_> = tracker.take_pending().collect();
+    calls.extend(pending.into_iter().filter(|call| is_wanted(call, &tracker)));
     calls.sort_by_key(|call| call.sent.at_ns);
     calls.truncate(options.limit.unwrap_or(usize::MAX));
     Ok((tracker, calls))

@@ -1,6 +1,6 @@
 //! The output of a trace: lines for people, JSON for programs, or counts.
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::time::Duration;
 
 use binder_trace::{
@@ -35,9 +35,11 @@ pub(super) struct Report {
     /// Output that is not written yet.
     text: String,
     out: Box<dyn Write>,
+    needs_reader: bool,
 }
 
 impl Report {
+    /// Tells a trace to `out`, and ends the program when nobody reads that any more.
     pub(super) fn new(
         options: &TraceReportOptions,
         shape: ReportForm,
@@ -70,7 +72,13 @@ impl Report {
             shape,
             text: String::new(),
             out,
+            needs_reader: true,
         })
+    }
+
+    /// Goes on without a reader: a command is traced, and does not end with its trace.
+    pub(super) fn outlive_reader(&mut self) {
+        self.needs_reader = false;
     }
 
     /// Writes the calls that are still under way, and the counts.
@@ -114,7 +122,13 @@ impl Report {
         }
         match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
             // The reader has seen enough.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                if self.needs_reader {
+                    std::process::exit(0);
+                }
+                self.out = Box::new(io::sink());
+                Ok(())
+            }
             other => other.map_err(failed("writing the trace")),
         }
     }
@@ -208,7 +222,7 @@ pub(crate) fn latency_table(head: &str, rows: &[(&str, &SummaryRow)]) -> String 
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Read};
+    use std::io::Read;
 
     use binder_trace::{MethodNames, SendKind, SendStatus, SentRecord};
 
@@ -248,6 +262,7 @@ mod tests {
             shape: ReportForm::Summary,
             text: String::new(),
             out: Box::new(out),
+            needs_reader: true,
         };
         for (id, from_pid) in [(1, 1), (2, 2), (3, 1)] {
             report.take(sent(id, from_pid)).unwrap();

@@ -85,8 +85,8 @@ impl TraceSource {
             if ready[1] {
                 let arrived = signals.next().map_err(failed("waiting for signals"))?;
                 if let Some(status) = react(arrived.signal, arrived.sender, child)? {
-                    // The events until now.
-                    while self.read_some(sink)? > 0 {}
+                    // The events until now: a read that is not full had the last, and others may go on for ever.
+                    while self.read_some(sink)? == READ_BYTES {}
                     if child.is_some() && !self.has_events {
                         tell_nothing_happened();
                     }

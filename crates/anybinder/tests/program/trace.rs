@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use binder_os::BinderClient;
@@ -258,17 +259,51 @@ fn a_recording_tells_what_the_trace_would() {
 fn a_command_goes_on_when_its_trace_cannot_be_kept() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("calls.abtrace");
-    // As a disk that is full after 4 KiB. The command may write what it likes.
+    // As a disk that is full after 4 KiB. The command may write what it likes, and lasts until that is told.
     let script = format!(
         "trap '' XFSZ; ulimit -S -f 8
-         $0 trace record {} --here -- \\
-             sh -c 'ulimit -S -f unlimited; $0 demo-cast director 900 > /dev/null; echo done' $0",
-        file.display()
+         $0 trace record {file} --here 2> {told} -- sh -c '
+             ulimit -S -f unlimited; $0 demo-cast director 900 > /dev/null
+             for look in $(seq 1000); do grep -q \"goes on\" {told} && break; sleep 0.01; done; echo done' $0
+         status=$?; cat {told} >&2; exit $status",
+        file = file.display(),
+        told = dir.path().join("told").display()
     );
     let outcome = finish(Command::new(PROGRAM).args(["run", "--", "sh", "-c", &script, PROGRAM]));
     assert_eq!((outcome.code(), &*outcome.stdout), (1, "done\n"), "{outcome:?}");
     assert!(outcome.stderr.contains("calls.abtrace: File too large"), "{outcome:?}");
     assert!(outcome.stderr.contains("the command goes on"), "{outcome:?}");
+}
+
+#[test]
+fn a_command_goes_on_when_its_trace_is_read_no_more() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    // The trace is written while it runs.
+    let script = "$0 demo-cast director 900 > /dev/null && echo done && exit 7";
+    let mut trace = Command::new(PROGRAM);
+    trace.args(["trace", "--", "sh", "-c", script, PROGRAM]).stderr(writer);
+    let output = trace.output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(7), &b"done\n"[..]));
+}
+
+#[test]
+fn a_trace_ends_with_its_command_while_others_go_on() {
+    let script = "$0 bench soak --device /dev/binder --seconds 60 --clients 2 > /dev/null & soak=$!
+         until $0 ps | grep -q anybinder; do sleep 0.01; done
+         $0 trace --here --count -- sleep 0.1
+         kill $soak && echo still calling";
+    let outcome = finish(Command::new(PROGRAM).args(["run", "--", "sh", "-c", script, PROGRAM]));
+    assert_eq!(outcome.stdout, "still calling\n", "{outcome:?}");
+}
+
+#[test]
+fn a_recording_is_for_its_user_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("calls.abtrace");
+    let record = format!("umask 0; exec $0 trace record {} -- true", file.display());
+    assert_eq!(finish(Command::new("sh").args(["-c", &record, PROGRAM])).code(), 0);
+    assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]

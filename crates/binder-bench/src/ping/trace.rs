@@ -15,6 +15,8 @@ use crate::logs;
 
 /// How often it reads: as often as the driver writes.
 const READ_EVERY: Duration = Duration::from_millis(10);
+/// Bytes that it reads in one go, as `anybinder trace` does.
+const READ_BYTES: usize = 64 << 10;
 
 /// Follows until it is dropped.
 pub(super) struct StreamFollower {
@@ -42,9 +44,10 @@ impl StreamFollower {
 }
 
 fn follow(mut file: File, ended: &Receiver<()>) {
-    let mut bytes = vec![0; 64 << 10];
+    let mut bytes = vec![0; READ_BYTES];
     while ended.recv_timeout(READ_EVERY) == Err(RecvTimeoutError::Timeout) {
-        while file.read(&mut bytes).is_ok_and(|len| len > 0) {}
+        // A read that is not full had all until now. One more would have the next call, and so on without end.
+        while file.read(&mut bytes).is_ok_and(|len| len == READ_BYTES) {}
     }
 }
 

@@ -3,7 +3,7 @@
 use binder_core::{TraceEvent, Traced};
 use binder_trace::{SentRecord, TraceRecord};
 
-/// Records that may wait for the writer, and their bytes.
+/// Records that may wait for the writer, and the bytes behind which none begins.
 const INBOX_RECORDS: usize = 32 << 10;
 const INBOX_BYTES: usize = 8 << 20;
 /// Room for so many records and bytes is kept.
@@ -90,29 +90,9 @@ impl RecordBatch {
         });
     }
 
-    /// Moves all of another batch behind this one, or as much of it as there is room for. Returns how many records were
-    /// dropped.
-    pub(super) fn append(&mut self, other: &mut Self) -> u64 {
-        let mut dropped = 0;
-        if self.entries.len() + other.entries.len() <= INBOX_RECORDS
-            && self.bytes.len() + other.bytes.len() <= INBOX_BYTES
-        {
-            self.entries.extend_from_slice(&other.entries);
-            self.bytes.extend_from_slice(&other.bytes);
-        } else {
-            for (entry, full, bare) in other.parts() {
-                let bytes = full.len() + bare.len();
-                if self.entries.len() < INBOX_RECORDS && self.bytes.len() + bytes <= INBOX_BYTES {
-                    self.entries.push(*entry);
-                    self.bytes.extend_from_slice(full);
-                    self.bytes.extend_from_slice(bare);
-                } else {
-                    dropped += 1;
-                }
-            }
-        }
-        other.clear();
-        dropped
+    /// Whether a further record finds room.
+    pub(super) fn has_room(&self) -> bool {
+        self.entries.len() < INBOX_RECORDS && self.bytes.len() < INBOX_BYTES
     }
 
     /// The entries, each with its bytes, and with those of the record without data.
@@ -160,25 +140,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_inbox_has_as_many_records_and_bytes_as_it_may() {
+    fn a_batch_has_as_many_records_and_bytes_as_it_may() {
         let event = TraceEvent { at_ns: 0, uids: [0; 2], what: Traced::Thawed { pid: 1 } };
-        let batch = |count: usize| {
-            let mut batch = RecordBatch::default();
-            let record = TraceRecord::Thawed { at_ns: 0, device: "binder".into(), pid: 1 };
-            (0..count).for_each(|_| batch.push_record(&event, &record));
-            batch
-        };
-        let mut inbox = batch(INBOX_RECORDS - 2);
-        assert_eq!(inbox.append(&mut batch(5)), 3);
-        assert_eq!((inbox.entries.len(), inbox.append(&mut batch(1))), (INBOX_RECORDS, 1));
-        let len = inbox.bytes.len();
-        assert_eq!(
-            inbox.parts().map(|(_, full, bare)| full.len() + bare.len()).sum::<usize>(),
-            len
-        );
+        let record = TraceRecord::Thawed { at_ns: 0, device: "binder".into(), pid: 1 };
+        let mut batch = RecordBatch::default();
+        while batch.has_room() {
+            batch.push_record(&event, &record);
+        }
+        assert_eq!(batch.entries.len(), INBOX_RECORDS);
+        let len: usize = batch.parts().map(|(_, full, bare)| full.len() + bare.len()).sum();
+        assert_eq!(len, batch.bytes.len());
+        batch.clear();
+        assert!(batch.has_room());
 
-        let mut inbox = RecordBatch::default();
-        inbox.push_name(1, &"x".repeat(INBOX_BYTES));
-        assert_eq!((inbox.append(&mut batch(1)), inbox.entries.len()), (1, 1));
+        batch.push_name(1, &"x".repeat(INBOX_BYTES));
+        assert!(!batch.has_room());
     }
 }

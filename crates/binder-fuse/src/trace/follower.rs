@@ -1,6 +1,6 @@
 //! A follower of a trace: which events its user may see, the records that wait, and the reads that wait for records.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use binder_os::FuseDevice;
 use binder_trace::TraceRecord;
@@ -52,7 +52,9 @@ pub(super) struct TraceFollower {
 /// Records that wait for a follower, encoded.
 #[derive(Debug, Default)]
 struct TraceQueue {
-    bytes: VecDeque<u8>,
+    bytes: Vec<u8>,
+    /// As many are read.
+    taken: usize,
     dropped: u64,
 }
 
@@ -127,41 +129,46 @@ impl TraceFollower {
 impl TraceQueue {
     /// Puts a record into the queue, or counts it as dropped. Says which.
     fn put(&mut self, record: &[u8]) -> bool {
-        if self.bytes.len() + record.len() + DROPPED_BYTES > QUEUE_BYTES {
+        if self.waiting().len() + record.len() + DROPPED_BYTES > QUEUE_BYTES {
             self.dropped += 1;
             return false;
         }
         self.tell_dropped();
-        self.bytes.extend(record);
+        self.bytes.extend_from_slice(record);
         true
     }
 
     fn tell_dropped(&mut self) {
         let records = std::mem::take(&mut self.dropped);
         if records > 0 {
-            let mut bytes = Vec::new();
-            TraceRecord::Dropped { records }.encode(&mut bytes);
-            self.bytes.extend(bytes);
+            TraceRecord::Dropped { records }.encode(&mut self.bytes);
         }
+    }
+
+    /// The bytes that are not read yet.
+    fn waiting(&self) -> &[u8] {
+        &self.bytes[self.taken..]
     }
 }
 
 impl StreamSource for TraceQueue {
     fn has_more(&self) -> bool {
-        !self.bytes.is_empty() || self.dropped > 0
+        !self.waiting().is_empty() || self.dropped > 0
     }
 
     fn take(&mut self, size: usize) -> Vec<u8> {
-        if self.bytes.len() + DROPPED_BYTES <= QUEUE_BYTES {
+        if self.waiting().len() + DROPPED_BYTES <= QUEUE_BYTES {
             self.tell_dropped();
         }
-        let len = size.min(self.bytes.len());
-        // Byte by byte an iterator takes several times as long.
-        let (first, second) = self.bytes.as_slices();
-        let first = &first[..len.min(first.len())];
-        let taken = [first, &second[..len - first.len()]].concat();
-        self.bytes.drain(..len);
-        taken
+        let waiting = self.waiting();
+        let piece = waiting[..size.min(waiting.len())].to_vec();
+        self.taken += piece.len();
+        // Bytes are moved once at most, for as many others were read.
+        if self.taken >= self.waiting().len() {
+            self.bytes.drain(..self.taken);
+            self.taken = 0;
+        }
+        piece
     }
 }
 
@@ -199,7 +206,7 @@ mod tests {
         let sent = 5_000_u32;
         let kept = (0..sent).filter(|pid| follower.put(&record(*pid))).count();
         assert!(kept < sent as usize, "all found room");
-        assert!(follower.queue.bytes.len() <= QUEUE_BYTES);
+        assert!(follower.queue.waiting().len() <= QUEUE_BYTES);
         let mut stream = RecordStream::default();
         stream.push(&follower.queue.take(usize::MAX));
         follower.put(&record(sent));

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::CallLog;
-use crate::line::status_words;
+use crate::line::{printable, status_words};
 use crate::record::SendKind;
 
 const HEAD: &str = "unix_ns,device,kind,id,within,from_pid,from_tid,from_name,to_pid,to_tid,to_name,interface,method,\
@@ -51,9 +51,10 @@ pub fn csv(log: &CallLog) -> String {
     text
 }
 
+/// A cell without characters that act on a terminal or end a line, and in quotes where it needs them.
 fn quoted(cell: String) -> String {
-    let cell = guarded(&cell);
-    if cell.contains([',', ';', '"', '\t', '\r', '\n']) {
+    let cell = guarded(&printable(&cell));
+    if cell.contains([',', ';', '"']) {
         return format!("\"{}\"", cell.replace('"', "\"\""));
     }
     cell
@@ -62,13 +63,13 @@ fn quoted(cell: String) -> String {
 /// Puts an apostrophe before text that a spreadsheet would take for a formula: programs choose their names. In
 /// countries with a decimal comma a spreadsheet parts cells at semicolons, and does not heed our quotes then.
 fn guarded(cell: &str) -> String {
-    let pieces = cell.split_inclusive([';', '\t', '\r', '\n']);
+    let pieces = cell.split_inclusive(';');
     pieces.flat_map(|piece| [if is_formula(piece) { "'" } else { "" }, piece]).collect()
 }
 
 /// Whether a spreadsheet takes this for a formula. Some pass over what is before it, and some know wide signs.
 fn is_formula(text: &str) -> bool {
-    let is_passed_over = |c: char| c.is_whitespace() || c.is_control() || c == '"';
+    let is_passed_over = |c: char| c.is_whitespace() || c == '"';
     let signs = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
     text.trim_start_matches(is_passed_over).starts_with(signs)
 }
@@ -98,6 +99,11 @@ mod tests {
     }
 
     #[test]
+    fn no_cell_ends_a_line_or_acts_on_a_terminal() {
+        assert_eq!(quoted("a\r\nb\u{1b}[31m\u{202e}".into()), "ab[31m");
+    }
+
+    #[test]
     fn no_cell_is_a_formula() {
         let cases = [
             ("=1+1", "'=1+1"),
@@ -106,10 +112,10 @@ mod tests {
             ("@SUM(A1)", "'@SUM(A1)"),
             ("\u{ff1d}1", "'\u{ff1d}1"),
             (" =1", "' =1"),
-            ("\t=1", "\"\t'=1\""),
-            ("\r=1", "\"\r'=1\""),
+            ("\t=1", "'=1"),
+            ("\r=1", "'=1"),
             ("a;=1", "\"a;'=1\""),
-            ("a\n-1", "\"a\n'-1\""),
+            ("a;\n\u{1b}-1", "\"a;'-1\""),
             ("\"=1\"", "\"'\"\"=1\"\"\""),
             ("a-b=c", "a-b=c"),
         ];

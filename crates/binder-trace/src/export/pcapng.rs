@@ -158,7 +158,7 @@ fn pad(bytes: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::story;
+    use super::super::tests::{log_of, story};
     use super::*;
     use crate::methods::MethodNames;
     use crate::record::TraceRecord;
@@ -193,7 +193,7 @@ mod tests {
             TraceRecord::Named { pid: 10, name: "a\u{1b}[31m".into() },
             TraceRecord::Sent(call(1, 1_000)),
         ];
-        let bytes = pcapng(&CallLog::new(records.into_iter(), MethodNames::default()));
+        let bytes = pcapng(&log_of(records, MethodNames::default()));
         assert!(bytes.windows(5).any(|it| it == b"a[31m"));
         assert!(!bytes.windows(5).any(|it| it == b"\x1b[31m"));
     }
