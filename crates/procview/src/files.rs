@@ -111,16 +111,8 @@ impl Text {
         Self::Autogroup,
     ];
 
-    /// Those that a record can tell; the others are the kernel's alone.
-    pub(crate) const OF_RECORDS: [Self; 7] = [
-        Self::Stat,
-        Self::Status,
-        Self::Statm,
-        Self::Cmdline,
-        Self::Comm,
-        Self::Environ,
-        Self::Cgroup,
-    ];
+    /// Those that a record can tell, the first of them; the others are the kernel's alone.
+    pub(crate) const OF_RECORDS: [Self; 7] = *Self::ALL.first_chunk().expect("there are more");
 
     pub(crate) const fn code(self) -> u8 {
         self as u8

@@ -26,16 +26,25 @@ pub(crate) enum ViewNode {
     Snapshot(u32),
     /// A file of the kernel's that is no process's, by its place among the paths.
     Mirror(u32),
-    /// The directory of a process, or a thread, whose files lead on to the kernel's own.
-    LinkedDir(u32),
-    /// A link in it, by its place among the names.
-    LinkedFile(u32, u32),
-    /// A link to a file of the kernel's that is no process's, by its place among the names.
-    LinkedRoot(u32),
-    /// A link of a process, by its place among the targets that were read.
-    Target(u32),
+    /// Of a view whose files lead on to the kernel's own.
+    Linked(LinkedNode),
     /// Where the kernel's own /proc is mounted.
     KernelRoot,
+}
+
+/// A file or directory of a view whose files lead on to the kernel's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum LinkedNode {
+    /// The directory of a process, or a thread.
+    Dir(u32),
+    /// The link in it to the kernel's own directory.
+    KernelDir(u32),
+    /// A link in it by way of that one, by its place among the names: the same for all processes.
+    File(u32),
+    /// A link to a file of the kernel's that is no process's, by its place among the names.
+    Root(u32),
+    /// A link of a process, by its place among the targets that were read.
+    Target(u32),
 }
 
 /// A file or directory of a process.
@@ -77,6 +86,7 @@ const LINKED_DIR: u64 = 8;
 const LINKED_FILE: u64 = 9;
 const LINKED_ROOT: u64 = 10;
 const TARGET: u64 = 11;
+const KERNEL_DIR_LINK: u64 = 12;
 
 const KERNEL_ROOT: u64 = 2;
 
@@ -106,12 +116,11 @@ impl ViewNode {
             Self::Kernel(slot, what) => tagged(KERNEL, of(slot, what)),
             Self::Snapshot(nth) => tagged(SNAPSHOT, nth.into()),
             Self::Mirror(path) => tagged(MIRROR, path.into()),
-            Self::LinkedDir(pid) => tagged(LINKED_DIR, pid.into()),
-            Self::LinkedFile(pid, name) => {
-                tagged(LINKED_FILE, u64::from(name & SERIAL_MAX) << SERIAL_SHIFT | u64::from(pid))
-            }
-            Self::LinkedRoot(name) => tagged(LINKED_ROOT, name.into()),
-            Self::Target(nth) => tagged(TARGET, nth.into()),
+            Self::Linked(LinkedNode::Dir(pid)) => tagged(LINKED_DIR, pid.into()),
+            Self::Linked(LinkedNode::KernelDir(pid)) => tagged(KERNEL_DIR_LINK, pid.into()),
+            Self::Linked(LinkedNode::File(name)) => tagged(LINKED_FILE, name.into()),
+            Self::Linked(LinkedNode::Root(name)) => tagged(LINKED_ROOT, name.into()),
+            Self::Linked(LinkedNode::Target(nth)) => tagged(TARGET, nth.into()),
             Self::KernelRoot => KERNEL_ROOT,
         }
     }
@@ -137,10 +146,11 @@ impl ViewNode {
             KERNEL => Self::Kernel(low_half(rest >> SERIAL_SHIFT), What::from_bits(low)?),
             SNAPSHOT => Self::Snapshot(low),
             MIRROR => Self::Mirror(low),
-            LINKED_DIR => Self::LinkedDir(low),
-            LINKED_FILE => Self::LinkedFile(low, low_half(rest >> SERIAL_SHIFT)),
-            LINKED_ROOT => Self::LinkedRoot(low),
-            TARGET => Self::Target(low),
+            LINKED_DIR => Self::Linked(LinkedNode::Dir(low)),
+            KERNEL_DIR_LINK => Self::Linked(LinkedNode::KernelDir(low)),
+            LINKED_FILE => Self::Linked(LinkedNode::File(low)),
+            LINKED_ROOT => Self::Linked(LinkedNode::Root(low)),
+            TARGET => Self::Linked(LinkedNode::Target(low)),
             _ => return None,
         })
     }
@@ -232,8 +242,9 @@ mod tests {
             nodes.extend([ViewNode::Task(SERIAL_MAX, what), ViewNode::Kernel(0, what)]);
         }
         nodes.extend([ViewNode::Snapshot(3), ViewNode::Mirror(u32::MAX), ViewNode::KernelRoot]);
-        nodes.extend([ViewNode::LinkedDir(7), ViewNode::LinkedFile(7, 7), ViewNode::Target(7)]);
-        nodes.extend([ViewNode::LinkedFile(u32::MAX, SERIAL_MAX), ViewNode::LinkedRoot(7)]);
+        nodes.extend([LinkedNode::Dir(7), LinkedNode::KernelDir(7)].map(ViewNode::Linked));
+        nodes.extend([LinkedNode::File(7), LinkedNode::Root(7)].map(ViewNode::Linked));
+        nodes.extend([7, u32::MAX].map(|nth| ViewNode::Linked(LinkedNode::Target(nth))));
         let numbers: std::collections::HashSet<u64> =
             nodes.iter().map(|node| node.number()).collect();
         assert_eq!(numbers.len(), nodes.len());

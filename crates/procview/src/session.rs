@@ -22,7 +22,7 @@ use slab::Slab;
 
 use crate::errno::ViewErrno;
 use crate::kernel::{Kernel, ListedProcess, Members};
-use crate::node::{ViewNode, What};
+use crate::node::{LinkedNode, ViewNode, What};
 use crate::table::{ProcessTable, Watcher};
 use crate::task::Task;
 use crate::view::{Found, Keeping, KernelFiles, Listing, View, ViewReader, entry};
@@ -450,8 +450,7 @@ impl Shared {
                         ViewNode::SelfLink(_)
                             | ViewNode::ThreadSelfLink(_)
                             | ViewNode::Kernel(..)
-                            | ViewNode::LinkedFile(..)
-                            | ViewNode::LinkedRoot(_)
+                            | ViewNode::Linked(LinkedNode::File(_) | LinkedNode::Root(_))
                     );
                     // Who lists threads mostly counts them.
                     let is_thread = matches!(node, ViewNode::Task(_, What::ThreadDir));

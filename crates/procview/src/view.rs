@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::errno::ViewErrno;
 use crate::kernel::{Kernel, ListedProcess, number};
 use crate::machine::{MachineDir, MachineFile};
-use crate::node::{FD_MAX, ViewNode, What};
+use crate::node::{FD_MAX, LinkedNode, ViewNode, What};
 use crate::table::ProcessTable;
 use crate::task::Task;
 use kernel_side::{Mirror, Snapshots};
@@ -159,16 +159,13 @@ impl View {
             ViewNode::Task(serial, what) => self.lookup_of_task(serial, what, name),
             ViewNode::Kernel(slot, what) => self.lookup_of_kernel(slot, what, name, caller),
             ViewNode::Mirror(path) => self.lookup_mirror(Some(path), name).map(Some),
-            ViewNode::LinkedDir(pid) => self.lookup_of_linked(self.links()?, pid, name, caller),
+            ViewNode::Linked(node) => self.lookup_of_linked(self.links()?, node, name, caller),
             ViewNode::KernelRoot => self.lookup_unmounted(name, caller).map(Some),
             ViewNode::MachineFile(_)
             | ViewNode::SelfLink(_)
             | ViewNode::ThreadSelfLink(_)
             | ViewNode::NsFile(..)
-            | ViewNode::Snapshot(_)
-            | ViewNode::LinkedFile(..)
-            | ViewNode::LinkedRoot(_)
-            | ViewNode::Target(_) => Err(ViewErrno::NotDir),
+            | ViewNode::Snapshot(_) => Err(ViewErrno::NotDir),
         }
     }
 
@@ -265,10 +262,7 @@ impl View {
             ViewNode::Kernel(slot, what) => return self.attr_of_kernel(slot, what),
             ViewNode::Snapshot(nth) => return self.attr_of_snapshot(nth),
             ViewNode::Mirror(path) => return self.attr_of_mirror(path),
-            ViewNode::LinkedDir(_)
-            | ViewNode::LinkedFile(..)
-            | ViewNode::LinkedRoot(_)
-            | ViewNode::Target(_) => return self.attr_of_linked(self.links()?, node),
+            ViewNode::Linked(node) => return self.attr_of_linked(self.links()?, node),
         };
         let ino = match node {
             ViewNode::NsFile(_, number) => number.into(),
@@ -321,12 +315,9 @@ impl View {
             ViewNode::Kernel(slot, what) => self.read_link_of_kernel(slot, what, caller),
             ViewNode::Mirror(path) => self.read_link_mirror(path),
             ViewNode::Snapshot(nth) => Ok(self.text_of_snapshot(nth)?.to_vec()),
-            ViewNode::LinkedFile(..) | ViewNode::LinkedRoot(_) | ViewNode::Target(_) => {
-                self.link_of_linked(self.links()?, node)
-            }
+            ViewNode::Linked(node) => self.link_of_linked(self.links()?, node),
             ViewNode::Root
             | ViewNode::KernelRoot
-            | ViewNode::LinkedDir(_)
             | ViewNode::MachineDir(_)
             | ViewNode::MachineFile(_)
             | ViewNode::NsFile(..) => Err(ViewErrno::Inval),
@@ -375,16 +366,13 @@ impl View {
                 return self.list_of_kernel(slot, what, offset, push);
             }
             ViewNode::Mirror(path) => return self.list_mirror(Some(path), 0, offset, push),
-            ViewNode::LinkedDir(pid) => return self.list_linked(self.links()?, pid, offset, push),
+            ViewNode::Linked(node) => return self.list_linked(self.links()?, node, offset, push),
             ViewNode::KernelRoot => {}
             ViewNode::MachineFile(_)
             | ViewNode::SelfLink(_)
             | ViewNode::ThreadSelfLink(_)
             | ViewNode::NsFile(..)
-            | ViewNode::Snapshot(_)
-            | ViewNode::LinkedFile(..)
-            | ViewNode::LinkedRoot(_)
-            | ViewNode::Target(_) => return Err(ViewErrno::NotDir),
+            | ViewNode::Snapshot(_) => return Err(ViewErrno::NotDir),
         }
         for (at, (name, node)) in (1..).zip(&fixed) {
             if at > offset && !push(self.found(*node)?, at, name) {
@@ -486,10 +474,7 @@ impl View {
             | ViewNode::ThreadSelfLink(_)
             | ViewNode::Task(..)
             | ViewNode::Kernel(..)
-            | ViewNode::LinkedDir(_)
-            | ViewNode::LinkedFile(..)
-            | ViewNode::LinkedRoot(_)
-            | ViewNode::Target(_)
+            | ViewNode::Linked(_)
             | ViewNode::KernelRoot => Err(ViewErrno::Inval),
         }
     }
@@ -508,7 +493,7 @@ impl View {
         match node {
             ViewNode::Kernel(slot, _) => self.kernel.forget(slot, lookups),
             ViewNode::Snapshot(nth) => drop(self.snapshots().remove(nth)),
-            ViewNode::Target(nth) => {
+            ViewNode::Linked(LinkedNode::Target(nth)) => {
                 if let Some(links) = &self.links {
                     links.targets().forget(nth, lookups);
                 }

@@ -82,7 +82,7 @@ const BARS: [(Tool, ShownState, f64); 9] = [
 
 /// How many views are read for the first time, of which the median counts: the first process to
 /// take the machine's memory may wait for it.
-const COLD_RUNS: u32 = 3;
+pub(super) const COLD_RUNS: u32 = 3;
 
 const UPTIME: Duration = Duration::from_secs(86_400);
 

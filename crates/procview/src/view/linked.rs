@@ -18,11 +18,11 @@ use super::{FOREVER, Found, Listing, S_IFDIR, S_IFLNK, View, ViewReader, process
 use crate::errno::{ViewErrno, found};
 use crate::files::{FileLink, Text};
 use crate::kernel::{ListedProcess, Showing, number};
-use crate::node::{ViewNode, What};
+use crate::node::{LinkedNode, ViewNode, What};
 pub(super) use targets::Targets;
 
-/// Where the kernel's /proc is to be mounted in a view with [links](KernelFiles::Linked) to it. No listing
-/// has it.
+/// Where the kernel's /proc is to be mounted in a view with [links](KernelFiles::Linked) to it; in the directory
+/// of a process, the link to the one that it has there. No listing has either.
 pub const KERNEL_DIR: &str = ".kernel";
 
 /// How a view shows files of the kernel's processes.
@@ -80,17 +80,20 @@ impl KernelLinks {
     /// How long the kernel may keep a name, and what it is told with it.
     pub(super) fn valid(&self, node: ViewNode) -> (Duration, Duration) {
         match node {
-            ViewNode::Root | ViewNode::KernelRoot | ViewNode::LinkedRoot(_) => (FOREVER, FOREVER),
-            // A reader that has just looked the name up knows the attributes that came with it.
-            ViewNode::LinkedDir(_) => (self.age, self.age.max(TICK)),
-            ViewNode::LinkedFile(_, name) if self.in_process(name) == Some(FD) => {
-                (self.age.max(TICK), FOREVER)
-            }
-            ViewNode::LinkedFile(..) => (FOREVER, FOREVER),
-            // Another for each reader, and then the same.
-            ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_) | ViewNode::Target(_) => {
-                (Duration::ZERO, FOREVER)
-            }
+            ViewNode::Root | ViewNode::KernelRoot => (FOREVER, FOREVER),
+            ViewNode::Linked(node) => match node {
+                // A reader that has just looked the name up knows the attributes that came with it.
+                LinkedNode::Dir(_) => (self.age, self.age.max(TICK)),
+                LinkedNode::File(name) if self.in_process(name) == Some(FD) => {
+                    (self.age.max(TICK), FOREVER)
+                }
+                LinkedNode::KernelDir(_) | LinkedNode::File(_) | LinkedNode::Root(_) => {
+                    (FOREVER, FOREVER)
+                }
+                // Another for each reader, and then the same.
+                LinkedNode::Target(_) => (Duration::ZERO, FOREVER),
+            },
+            ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_) => (Duration::ZERO, FOREVER),
             _ => (Duration::ZERO, Duration::ZERO),
         }
     }
@@ -102,7 +105,7 @@ impl KernelLinks {
     /// A link with where it leads, or why its reader is not told.
     pub(super) fn found_target(&self, attr: Attr, target: Result<Vec<u8>, ViewErrno>) -> Found {
         let attr = Attr { size: target.as_ref().map_or(0, |it| it.len() as u64), ..attr };
-        let node = ViewNode::Target(self.targets().learn(attr, target));
+        let node = ViewNode::Linked(LinkedNode::Target(self.targets().learn(attr, target)));
         Found { node, attr, valid: self.valid(node) }
     }
 
@@ -127,7 +130,7 @@ impl View {
             return self.found(ViewNode::KernelRoot).map(Some);
         }
         let Some(place) = place_of(&links.in_root, name) else { return Ok(None) };
-        self.found(ViewNode::LinkedRoot(place)).map(Some)
+        self.found(ViewNode::Linked(LinkedNode::Root(place))).map(Some)
     }
 
     /// Finds a process in the root.
@@ -141,7 +144,7 @@ impl View {
         match self.showing(ListedProcess { pid, inode: stat.inode }, caller)? {
             Showing::Nothing => Err(ViewErrno::NoEnt),
             Showing::Passed | Showing::Told => {
-                let node = ViewNode::LinkedDir(pid);
+                let node = ViewNode::Linked(LinkedNode::Dir(pid));
                 let attr = self.attr_from(stat, S_IFDIR | 0o555);
                 Ok(Found { node, attr, valid: links.valid(node) })
             }
@@ -159,11 +162,14 @@ impl View {
         listed: ListedProcess,
         listing: Listing,
     ) -> Option<Found> {
-        let node = ViewNode::LinkedDir(listed.pid);
+        let linked = LinkedNode::Dir(listed.pid);
+        let node = ViewNode::Linked(linked);
         let attr = match (listing, listed.inode) {
             (Listing::Names, 1..) => Attr { ino: listed.inode, mode: S_IFDIR, ..Attr::default() },
             // Looked up with it.
-            (Listing::Names, 0) | (Listing::Entries, _) => self.attr_of_linked(links, node).ok()?,
+            (Listing::Names, 0) | (Listing::Entries, _) => {
+                self.attr_of_linked(links, linked).ok()?
+            }
         };
         Some(Found { node, attr, valid: links.valid(node) })
     }
@@ -171,41 +177,44 @@ impl View {
     pub(super) fn attr_of_linked(
         &self,
         links: &KernelLinks,
-        node: ViewNode,
+        node: LinkedNode,
     ) -> Result<Attr, ViewErrno> {
         let len = match node {
-            ViewNode::LinkedDir(pid) => {
+            LinkedNode::Dir(pid) => {
                 let stat = self.kernel.proc().stat(pid.to_string()).map_err(ViewErrno::absent)?;
                 return Ok(self.attr_from(stat, S_IFDIR | 0o555));
             }
-            ViewNode::Target(nth) => return links.targets().attr(nth).ok_or(ViewErrno::Srch),
-            _ => self.link_of_linked(links, node)?.len(),
+            LinkedNode::Target(nth) => return links.targets().attr(nth).ok_or(ViewErrno::Srch),
+            LinkedNode::KernelDir(_) | LinkedNode::File(_) | LinkedNode::Root(_) => {
+                self.link_of_linked(links, node)?.len()
+            }
         };
         // As long as it is, for kernels before 6.14 cut what they keep of a link there.
         let attr = self.plain_attr(S_IFLNK | 0o777, len);
-        Ok(Attr { ino: node.number(), ..attr })
+        Ok(Attr { ino: ViewNode::Linked(node).number(), ..attr })
     }
 
     /// Where a link leads: from the root, or from the directory of a process.
     pub(super) fn link_of_linked(
         &self,
         links: &KernelLinks,
-        node: ViewNode,
+        node: LinkedNode,
     ) -> Result<Vec<u8>, ViewErrno> {
         let target = match node {
-            ViewNode::LinkedFile(pid, name) => {
+            LinkedNode::KernelDir(pid) => format!("../{KERNEL_DIR}/{pid}"),
+            LinkedNode::File(name) => {
                 let name = links.in_process(name).ok_or(ViewErrno::NoEnt)?;
-                format!("../{KERNEL_DIR}/{pid}/{name}")
+                format!("{KERNEL_DIR}/{name}")
             }
-            ViewNode::LinkedRoot(name) => {
+            LinkedNode::Root(name) => {
                 let name = links.in_root.get(name as usize).ok_or(ViewErrno::NoEnt)?;
                 match OF_READER.into_iter().find(|(link, _)| link == name) {
                     Some((_, target)) => target.to_owned(),
                     None => format!("{KERNEL_DIR}/{name}"),
                 }
             }
-            ViewNode::Target(nth) => return links.targets().read(nth).ok_or(ViewErrno::Srch)?,
-            _ => return Err(ViewErrno::Inval),
+            LinkedNode::Target(nth) => return links.targets().read(nth).ok_or(ViewErrno::Srch)?,
+            LinkedNode::Dir(_) => return Err(ViewErrno::Inval),
         };
         Ok(target.into_bytes())
     }
@@ -214,10 +223,14 @@ impl View {
     pub(super) fn lookup_of_linked(
         &self,
         links: &KernelLinks,
-        pid: u32,
+        node: LinkedNode,
         name: &[u8],
         caller: ViewReader,
     ) -> Result<Option<Found>, ViewErrno> {
+        let LinkedNode::Dir(pid) = node else { return Err(ViewErrno::NotDir) };
+        if name == KERNEL_DIR.as_bytes() {
+            return self.found(ViewNode::Linked(LinkedNode::KernelDir(pid))).map(Some);
+        }
         let Some(place) = place_of(&links.in_process, name) else { return Ok(None) };
         if let Some(link) = FileLink::named(name) {
             // All of one process, even if another has its number meanwhile.
@@ -239,24 +252,25 @@ impl View {
             let process = self.kernel.adopt(pid).map_err(ViewErrno::absent)?;
             return self.found_of_kernel(process.slot, What::FdDir, caller).map(Some);
         }
-        self.found(ViewNode::LinkedFile(pid, place)).map(Some)
+        self.found(ViewNode::Linked(LinkedNode::File(place))).map(Some)
     }
 
     /// Lists the directory of a process.
     pub(super) fn list_linked(
         &self,
         links: &KernelLinks,
-        pid: u32,
+        node: LinkedNode,
         offset: u64,
         push: &mut dyn FnMut(Found, u64, &[u8]) -> bool,
     ) -> Result<(), ViewErrno> {
+        let LinkedNode::Dir(pid) = node else { return Err(ViewErrno::NotDir) };
         self.kernel.proc().stat(pid.to_string()).map_err(ViewErrno::absent)?;
-        let dots = [(".", ViewNode::LinkedDir(pid)), ("..", ViewNode::Root)];
+        let dots = [(".", ViewNode::Linked(node)), ("..", ViewNode::Root)];
         let dots = dots.map(|(name, node)| (name, node, S_IFDIR));
         let names = (0..).zip(&links.in_process).map(|(place, name)| {
             // Whether that is ours depends on its entries.
             let kind = if name == FD { 0 } else { S_IFLNK };
-            (&**name, ViewNode::LinkedFile(pid, place), kind)
+            (&**name, ViewNode::Linked(LinkedNode::File(place)), kind)
         });
         for (at, (name, node, kind)) in (1..).zip(dots.into_iter().chain(names)) {
             let attr = Attr { ino: node.number(), mode: kind, ..Attr::default() };
@@ -271,7 +285,7 @@ impl View {
     /// The links of the root, as its listing has them.
     pub(super) fn linked_entries(links: &KernelLinks) -> impl Iterator<Item = (&[u8], ViewNode)> {
         let names = (0..).zip(&links.in_root);
-        names.map(|(place, name)| (name.as_bytes(), ViewNode::LinkedRoot(place)))
+        names.map(|(place, name)| (name.as_bytes(), ViewNode::Linked(LinkedNode::Root(place))))
     }
 
     /// Finds a name where the kernel's /proc is not mounted though it should be.

@@ -178,6 +178,27 @@ fn the_kernel_refuses_whom_it_refuses_and_so_do_links_that_others_have_read() {
 }
 
 #[test]
+fn processes_have_their_links_in_common_and_each_has_its_own_way_to_the_kernels_files() {
+    in_private_mounts(|| {
+        let view = Linked::believed_for(Duration::from_millis(100));
+        let children = [sleeper(), sleeper()];
+        let pids = children.each_ref().map(Child::id);
+        let inodes = |name: &str| {
+            pids.map(|pid| fs::symlink_metadata(path(format!("{pid}/{name}"))).unwrap().ino())
+        };
+        let [one, other] = inodes("stat");
+        assert_eq!(one, other);
+        let [one, other] = inodes(KERNEL_DIR);
+        assert_ne!(one, other);
+        for pid in pids {
+            assert!(read(format!("{pid}/stat")).starts_with(&format!("{pid} ")));
+        }
+        children.into_iter().for_each(end);
+        view.close();
+    });
+}
+
+#[test]
 fn links_of_a_process_lead_where_they_lead_now() {
     in_private_mounts(|| {
         let view = Linked::believed_for(Duration::from_millis(100));
