@@ -21,9 +21,9 @@ async function ask(what) {
 }
 
 const browser = await launch();
+const context = await browser.newContext({ colorScheme: "light", viewport: { width: 1400, height: 900 } });
+const page = await context.newPage();
 try {
-  const context = await browser.newContext({ colorScheme: "light", viewport: { width: 1400, height: 900 } });
-  const page = await context.newPage();
   const problems = [];
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("console", (message) => {
@@ -117,13 +117,24 @@ try {
   await page.locator("#details h2", { hasText: new RegExp(` ${waiter}$`) }).waitFor();
 
   console.error("page: the keyboard finds a call on the time line");
-  await page.locator("#timeline").focus();
-  await ask("calls");
-  await eventually("a call is chosen", async () => {
-    await page.keyboard.press("ArrowUp");
-    return (await page.locator("#details").textContent()).includes("queued, served, returning");
+  // What is announced of a call stays only until there is other news.
+  await page.evaluate(() => {
+    const news = document.getElementById("news");
+    window.announced = [];
+    new MutationObserver(() => window.announced.push(news.textContent)).observe(news, { childList: true, characterData: true, subtree: true });
   });
-  await page.locator("#news", { hasText: " from " }).waitFor();
+  await page.locator("#timeline").focus();
+  await eventually("a call is chosen, and announced", async () => {
+    // A call is shown for some seconds only.
+    await ask("calls");
+    for (let step = 0; step < 50; step += 1) {
+      await page.keyboard.press("ArrowUp");
+      await page.waitForTimeout(20);
+      const isChosen = await page.locator("#details", { hasText: "queued, served, returning" }).count();
+      if (isChosen && (await page.evaluate(() => window.announced.some((words) => words.includes(" from "))))) return true;
+    }
+    return false;
+  });
 
   console.error("page: what is paused stays as it is");
   await page.locator("#pause").click();
@@ -157,6 +168,11 @@ try {
   console.error("page: all came from the server, and nothing went wrong");
   assert.deepEqual(requested.filter((it) => !it.startsWith(url)), []);
   assert.deepEqual(problems, []);
+} catch (error) {
+  for (const id of ["status", "timeline-status", "details", "news"]) {
+    console.error(`page: ${id}: ${await page.evaluate((it) => document.getElementById(it)?.innerText, id)}`);
+  }
+  throw error;
 } finally {
   await browser.close();
   // Else it would wait for another answer.

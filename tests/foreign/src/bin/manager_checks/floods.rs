@@ -28,10 +28,13 @@ const STRANGER: u32 = 54_321;
 const HALF: usize = 1024;
 /// How many callbacks wait for one name.
 const PER_NAME: usize = 256;
-/// How long another user may wait for a find; a driver and a manager that are not optimized take several times as long.
-const MAX_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1000 } else { 100 });
+/// How long another user may wait for a find. A driver and a manager that are not optimized, on a busy machine, handle two
+/// thousand deaths in a second or two, and a find comes after those that were told before it; they are no judges of speed.
+const MAX_TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 5000 } else { 100 });
 /// What the flood says when it has registered all.
 const REGISTERED: &str = "registered";
+/// How many floods are waited through: a busy machine keeps a find waiting by chance, a manager does at each flood.
+const TRIES: usize = 3;
 /// How long the flood goes on.
 const FLOOD_TIME: Duration = Duration::from_secs(1);
 
@@ -74,13 +77,13 @@ impl Canary {
     }
 }
 
-/// Says how long a find took, of the manager that is flooded and of another; an error if that is too long.
-fn tell(during: &str, canaries: &[Canary; 2]) -> Outcome {
+/// Says how long a find took, of the manager that is flooded and of another; tells it if that is too long.
+fn tell(during: &str, canaries: &[Canary; 2]) -> Outcome<Option<String>> {
     let [longest, control] = [canaries[0].lap()?, canaries[1].lap()?];
     let told =
         format!("{during}: a find took {longest:.1?} at most, {control:.1?} without a flood");
     println!("{told}");
-    if longest <= MAX_TIME.max(control * 3) { Ok(()) } else { Err(told.into()) }
+    Ok((longest > MAX_TIME.max(control * 3)).then_some(told))
 }
 
 fn flood(place: &Place) -> Outcome {
@@ -91,7 +94,26 @@ fn flood(place: &Place) -> Outcome {
     let control = Place { device: PathBuf::from("/dev/m29") };
     let _managers = [place.manager(&["--allow-all"])?, control.manager(&["--allow-all"])?];
     let canaries = [Canary::start(&place.device)?, Canary::start(&control.device)?];
-    let mut outcomes = Vec::new();
+    let (_device, manager) = place.connect()?;
+    let mut too_long = Vec::new();
+    for _ in 0..TRIES {
+        too_long = wait_through(place, &manager, &canaries)?;
+        if too_long.is_empty() {
+            break;
+        }
+    }
+    canaries.into_iter().try_for_each(Canary::finish)?;
+    if too_long.is_empty() { Ok(()) } else { Err(too_long.join("; ").into()) }
+}
+
+/// Which finds took too long while a process registered as much as it may, went on, and died.
+fn wait_through(
+    place: &Place,
+    manager: &ServiceManager,
+    canaries: &[Canary; 2],
+) -> Outcome<Vec<String>> {
+    let mut too_long = Vec::new();
+    canaries.iter().try_for_each(|canary| canary.lap().map(drop))?;
     let mut command = Command::new(env::current_exe()?);
     command.arg("flood").arg(&place.device).arg("x").uid(STRANGER);
     let mut flood = Program::start(&mut command)?;
@@ -101,10 +123,9 @@ fn flood(place: &Place) -> Outcome {
         other => Err(format!("not {what}: {other:?}")),
     };
     wait_for(REGISTERED)?;
-    outcomes.push(tell("registering", &canaries));
+    too_long.extend(tell("registering", canaries)?);
     wait_for(READY)?;
-    outcomes.push(tell("registering again, which calls many callbacks", &canaries));
-    let (_device, manager) = place.connect()?;
+    too_long.extend(tell("registering again, which calls many callbacks", canaries)?);
     if manager.list()?.len() < HALF {
         return Err("there is no flood".into());
     }
@@ -112,9 +133,8 @@ fn flood(place: &Place) -> Outcome {
     // All that it has registered dies at once.
     flood.kill()?;
     soon("all of it is forgotten", || manager.list().is_ok_and(|names| names.len() == 1))?;
-    outcomes.push(tell("dying", &canaries));
-    canaries.into_iter().try_for_each(Canary::finish)?;
-    outcomes.into_iter().collect()
+    too_long.extend(tell("dying", canaries)?);
+    Ok(too_long)
 }
 
 /// Registers as much as a user may, and registers on.
