@@ -4,6 +4,7 @@
 //! compiles nothing twice. The tests, which wait for much of their time, then run beside the compilers of the
 //! other checks, which do not and give way to them.
 
+mod limit;
 mod programs;
 mod stages;
 mod web;

@@ -8,8 +8,12 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::limit::{Outcome, run_within};
 use crate::Failure;
 use crate::workspace::target_dir;
+
+/// After that a stage hangs: the longest take a quarter of it on two processors.
+const LIMIT: Duration = Duration::from_secs(40 * 60);
 
 /// In reasons for which root leaves out nothing, where `.ci/run` has installed what was missing.
 const NO_REASONS_FOR_ROOT: [&str; 5] = ["root", "Root", "installed", "gcc", "strace"];
@@ -69,16 +73,20 @@ impl Stages {
         }
         let path = self.logs.join(format!("{}.log", name.replace(' ', "-")));
         let begun = Instant::now();
-        let status = File::create(&path).and_then(|log| {
+        let outcome = File::create(&path).and_then(|log| {
             let stdout = stdout.map_or_else(|| log.try_clone(), Ok)?;
-            command.stdin(Stdio::null()).stdout(stdout).stderr(log).status()
+            run_within(command.stdin(Stdio::null()).stdout(stdout).stderr(log), LIMIT)
         });
         let took = begun.elapsed();
         let said = fs::read(&path).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
-        let failure = match status {
-            Ok(status) if status.success() => None,
-            Ok(status) => Some(format!("{command:?}: {status}")),
+        let failure = match outcome {
+            Ok(Outcome::Ended(status)) if status.success() => None,
+            Ok(Outcome::Ended(status)) => Some(format!("{command:?}: {status}")),
+            Ok(Outcome::Hung(descendants)) => {
+                let descendants = descendants.join("\n    ");
+                Some(format!("{command:?}: hangs after {LIMIT:?}, with\n    {descendants}"))
+            }
             Err(error) => Some(format!("{command:?}: {error}")),
         };
         let verdict = if failure.is_some() { ", FAILED" } else { "" };

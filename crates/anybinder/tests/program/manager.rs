@@ -67,7 +67,8 @@ fn a_policy_is_read_again_on_sighup_and_one_that_is_none_changes_nothing() {
             tell() {{ echo "$1" > policy; kill -HUP $manager; }}
             until_check_is() {{ while [ "$({PROGRAM} service check manager)" != "Service manager: $1" ]; do :; done; }}
             until_told() {{ until grep -q "$1" log; do :; done; }}
-            echo 'allow list *' > policy
+            # It registers itself by the policy that it begins with.
+            echo 'allow add,list *' > policy
             {PROGRAM} servicemanager --policy policy 2> log & manager=$!
             until {PROGRAM} service list 2> /dev/null; do :; done
             until_check_is 'not found'
