@@ -131,6 +131,7 @@ impl ThreadLanes {
         };
         if context.header().offered_lanes.load(Ordering::Relaxed) != 0 {
             context.lanes.served.accept(context);
+            self.owned.note_offer();
         }
         self.caller.open_if_worthwhile(context, context.lanes.busy_calls);
         outcome

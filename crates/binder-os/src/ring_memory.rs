@@ -120,7 +120,8 @@ pub fn wake_all(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX.cast_unsigned());
 }
 
-/// Sleeps until one of the words is woken, while all have these values, until that time at most. May end early.
+/// Sleeps until one of the words is woken, while all have these values, until that time at most. May end early. Returns the place of
+/// the word that was woken.
 ///
 /// # Errors
 ///
@@ -132,7 +133,7 @@ pub fn wake_all(word: &AtomicU32) {
 pub fn sleep_on<'w, const MOST: usize>(
     words: impl Iterator<Item = (&'w AtomicU32, u32)>,
     until: Option<rustix::time::Timespec>,
-) -> io::Result<()> {
+) -> io::Result<Option<usize>> {
     let mut waits = [futex::Wait::new(); MOST];
     let mut count = 0;
     for (word, value) in words {
@@ -143,7 +144,8 @@ pub fn sleep_on<'w, const MOST: usize>(
     }
     let flags = futex::WaitvFlags::empty();
     match futex::waitv(&waits[..count], flags, until.as_ref(), ClockId::Monotonic) {
-        Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
+        Ok(woken) => Ok(Some(woken)),
+        Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -170,5 +172,5 @@ pub fn sleep<'w>(
         let within = rustix::time::Timespec::try_from(within).unwrap_or_default();
         now.checked_add(within).unwrap_or(now)
     });
-    sleep_on::<{ MOST_BELLS + 1 }>(words, until)
+    sleep_on::<{ MOST_BELLS + 1 }>(words, until).map(drop)
 }

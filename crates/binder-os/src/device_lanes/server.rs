@@ -7,7 +7,7 @@
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use binder_lane::layout::{CallOutcome, DATA_BYTES};
@@ -53,6 +53,8 @@ pub(super) struct ServedLane {
     cookie: u64,
     /// Whether a thread looks at it.
     is_owned: AtomicBool,
+    /// How often in a row it has woken the thread that looks at it, without a call that was served.
+    wakes_in_vain: AtomicU32,
 }
 
 /// The lanes that a thread looks at.
@@ -65,8 +67,6 @@ pub(super) struct OwnedLanes {
     next_pause: u32,
     /// Replies that are written and waited after in one go, although the thread may have to hear of something else first.
     write_pause: u32,
-    /// Wake-ups in a row for nothing.
-    in_vain: u32,
     spins: SpinHistory,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Serving {
 const MOST_PAUSE: u32 = 1 << 8;
 /// As many words a thread sleeps on: those of the lanes to its process, and the gate.
 const MOST_WORDS: usize = 16;
-/// So many wake-ups in a row for nothing, and a lane is used no more.
+/// A lane that has woken a thread so often in a row for nothing is used no more.
 const MOST_IN_VAIN: u32 = 1000;
 
 impl ServedLanes {
@@ -138,9 +138,20 @@ impl ServedLane {
         // A kernel that does not tell who calls has no lanes.
         credentials::fsuid(caller.as_fd()).ok()?;
         let buffer = context.lanes.buffers.take()?;
-        let is_owned = AtomicBool::new(false);
+        let (is_owned, wakes_in_vain) = (AtomicBool::new(false), AtomicU32::new(0));
         let place = place as usize;
-        Some(Self { id, place, memory, buffer, caller, sender_pid, ptr, cookie, is_owned })
+        Some(Self {
+            id,
+            place,
+            memory,
+            buffer,
+            caller,
+            sender_pid,
+            ptr,
+            cookie,
+            is_owned,
+            wakes_in_vain,
+        })
     }
 
     /// Whether the driver has not taken it back, or a thread is to find out. Gives its buffer back otherwise.
@@ -151,6 +162,10 @@ impl ServedLane {
             context.lanes.buffers.give_back(self.buffer);
         }
         is_kept
+    }
+
+    fn state(&self) -> LaneState {
+        self.memory.segment().head().word.state()
     }
 
     /// Has no thread look. A call that is there is declined.
@@ -251,6 +266,12 @@ impl OwnedLanes {
         lane.cool();
         lane.is_owned.store(false, Ordering::Release);
         context.lanes.served.forget(context, &lane);
+    }
+
+    /// A new lane is looked at by the thread's next read. If it were after a pause, a caller that gives lanes back which nobody has
+    /// looked at could do so just before each look.
+    pub(super) fn note_offer(&mut self) {
+        self.pause = 0;
     }
 
     fn note_look(&mut self, was_in_vain: bool) {
@@ -504,14 +525,15 @@ impl OwnedLanes {
             let mut at = 0;
             while let Some(lane) = self.lanes.get(at) {
                 let head = lane.memory.segment().head();
-                if !context.is_granted(lane.id, lane.place) {
+                let wakes_in_vain = lane.wakes_in_vain.load(Ordering::Relaxed);
+                if wakes_in_vain > MOST_IN_VAIN || !context.is_granted(lane.id, lane.place) {
                     self.forget(context, at);
                     continue;
                 }
                 match head.word.state() {
                     LaneState::Posted => {
                         if let Some(data) = lane.take(context) {
-                            self.in_vain = 0;
+                            lane.wakes_in_vain.store(0, Ordering::Relaxed);
                             return Some((lane.clone(), data));
                         }
                     }
@@ -536,11 +558,7 @@ impl OwnedLanes {
             }
             let now = rustix::time::clock_gettime(ClockId::Monotonic);
             let until = *until.get_or_insert_with(|| now + PATIENCE);
-            self.in_vain += 1;
-            if now >= until || self.in_vain > MOST_IN_VAIN {
-                if self.in_vain > MOST_IN_VAIN {
-                    self.forget(context, 0);
-                }
+            if now >= until {
                 return None;
             }
             self.sleep(context, until);
@@ -564,19 +582,27 @@ impl OwnedLanes {
         })
     }
 
-    /// Sleeps until there may be a call, the driver has work, or the time is over.
+    /// Sleeps until there may be a call, the driver has work, or the time is over. Notes which lane has ended or prevented that: each is
+    /// blamed for what its own caller does.
     fn sleep(&self, context: &LaneContext<'_, '_>, until: Timespec) {
         let gate = &context.header().gate;
         let mut value = 0;
-        let is_asleep = self.lanes.iter().all(|lane| {
+        let awake = self.lanes.iter().find(|lane| {
             let asleep = lane.memory.segment().head().word.prepare_server_to_sleep();
             value = asleep.unwrap_or(value);
-            asleep.is_some()
+            asleep.is_none()
         });
-        if is_asleep {
+        let woken_by = awake.or_else(|| {
             let words = self.lanes.iter().map(|it| (it.memory.segment().head().word.word(), value));
             // A kernel that cannot wait on several words has no lanes.
-            let _ = ring_memory::sleep_on::<MOST_WORDS>(words.chain([(gate, 0)]), Some(until));
+            let woken = ring_memory::sleep_on::<MOST_WORDS>(words.chain([(gate, 0)]), Some(until));
+            match woken.ok().flatten() {
+                Some(at) => self.lanes.get(at),
+                None => self.lanes.iter().find(|lane| lane.state() != LaneState::Asleep),
+            }
+        });
+        if let Some(lane) = woken_by {
+            lane.wakes_in_vain.fetch_add(1, Ordering::Relaxed);
         }
         for lane in &self.lanes {
             lane.memory.segment().head().word.end_server_sleep();

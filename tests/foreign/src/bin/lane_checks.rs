@@ -175,12 +175,22 @@ fn echo(client: &BinderClient, len: usize) -> Outcome {
     if reply == data { Ok(()) } else { Err(format!("an echo of {len} bytes is another").into()) }
 }
 
+/// As many rounds of calls are made without a pause.
+const HURRIED_ROUNDS: u32 = 20;
+/// Where a server's processor is wanted by others, it comes to look in this time.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// Makes calls until they pass the driver by: twice as many as a thread makes by itself, that was refused a lane so often that
 /// it hardly asks (4 << 12), or whose calls by one went wrong (1 << 10).
+///
+/// On a busy processor the next call may always be made before the server has come to look. Calls with pauses between leave it the time.
 fn warm_up(client: &BinderClient) -> Outcome {
-    for _ in 0..1000 {
+    for round in 0..1000 {
         let before = seen()?;
         for _ in 0..WARM_UP {
+            if round >= HURRIED_ROUNDS {
+                thread::sleep(PAUSE);
+            }
             echo(client, 8)?;
         }
         if seen()? - before < u64::from(WARM_UP) / 4 {
