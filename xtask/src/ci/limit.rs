@@ -13,19 +13,19 @@ use binder_os::{descendants, processes};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// How a command ended.
-pub(super) enum Outcome {
+pub(super) enum CommandEnd {
     Ended(ExitStatus),
     /// It was ended after the limit, with these descendants: their numbers and command lines.
     Hung(Vec<String>),
 }
 
 /// Runs a command, and ends it and its descendants if it takes longer than `limit`.
-pub(super) fn run_within(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
+pub(super) fn run_within(command: &mut Command, limit: Duration) -> io::Result<CommandEnd> {
     let begun = Instant::now();
     let mut child = command.spawn()?;
     while begun.elapsed() < limit {
         if let Some(status) = child.try_wait()? {
-            return Ok(Outcome::Ended(status));
+            return Ok(CommandEnd::Ended(status));
         }
         thread::sleep(LOOK_EVERY);
     }
@@ -40,7 +40,7 @@ pub(super) fn run_within(command: &mut Command, limit: Duration) -> io::Result<O
         // It may have ended with the command.
         drop(processes::kill(descendant));
     }
-    Ok(Outcome::Hung(held.into_iter().map(|(line, _)| line).collect()))
+    Ok(CommandEnd::Hung(held.into_iter().map(|(line, _)| line).collect()))
 }
 
 fn describe(pid: u32) -> String {
@@ -57,7 +57,7 @@ mod tests {
     fn a_command_that_hangs_is_ended_with_its_descendants() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 1000 & wait"]);
-        let Outcome::Hung(lines) = run_within(&mut command, Duration::from_millis(500)).unwrap()
+        let CommandEnd::Hung(lines) = run_within(&mut command, Duration::from_millis(500)).unwrap()
         else {
             panic!("it sleeps for longer");
         };
@@ -73,6 +73,6 @@ mod tests {
     fn a_command_that_ends_has_its_status() {
         let limit = binder_testkit::HANG_TIMEOUT;
         let outcome = run_within(Command::new("sh").args(["-c", "exit 3"]), limit).unwrap();
-        assert!(matches!(outcome, Outcome::Ended(status) if status.code() == Some(3)));
+        assert!(matches!(outcome, CommandEnd::Ended(status) if status.code() == Some(3)));
     }
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::limit::{Outcome, run_within};
+use super::limit::{CommandEnd, run_within};
 use crate::Failure;
 use crate::workspace::target_dir;
 
@@ -81,9 +81,9 @@ impl Stages {
         let said = fs::read(&path).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let failure = match outcome {
-            Ok(Outcome::Ended(status)) if status.success() => None,
-            Ok(Outcome::Ended(status)) => Some(format!("{command:?}: {status}")),
-            Ok(Outcome::Hung(descendants)) => {
+            Ok(CommandEnd::Ended(status)) if status.success() => None,
+            Ok(CommandEnd::Ended(status)) => Some(format!("{command:?}: {status}")),
+            Ok(CommandEnd::Hung(descendants)) => {
                 let descendants = descendants.join("\n    ");
                 Some(format!("{command:?}: hangs after {LIMIT:?}, with\n    {descendants}"))
             }
