@@ -102,8 +102,11 @@ fn what_was_changed_is_never_told_as_it_was() {
             if round % 2 == 0 {
                 table.exit(child).unwrap();
                 assert!(!numbers().contains(&child));
-                assert_eq!(errno(fs::metadata(path(child.to_string()))), ENOENT);
-                assert_eq!(told(child), None);
+                // A reader finds itself at its number, where the table has no other.
+                if child != std::process::id() {
+                    assert_eq!(errno(fs::metadata(path(child.to_string()))), ENOENT);
+                    assert_eq!(told(child), None);
+                }
             }
         }
         drop(readers);
