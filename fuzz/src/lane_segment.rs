@@ -11,12 +11,12 @@ use binder_lane::{LaneId, LaneNote, LaneSegment, NoteKind};
 use binder_ring::SlotIndex;
 use binder_ring::layout::IN_NO_CALL;
 use binder_ring_client::lane::{
-    LaneCaller, LaneCommands, LaneEnd, LaneSystem, PLAIN_FLAGS, ReceivedBuffers, create_segment,
+    LaneCaller, LaneCommands, LaneEnd, LaneSystem, ReceivedBuffers, create_segment,
 };
 use binder_ring_client::{ClientRing, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{
     BC_TRANSACTION, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_NOOP, BR_REPLY, BR_TRANSACTION_COMPLETE,
-    BinderTransactionData, BinderWriteRead, Errno, LaneOpen,
+    BinderTransactionData, BinderWriteRead, Errno, LANE_FLAGS, LaneOpen,
 };
 use rustix::fd::OwnedFd;
 use zerocopy::{FromBytes as _, IntoBytes as _};
@@ -330,7 +330,7 @@ fn check_returns(process: &Process<'_>, read: u64) {
     }
     let reply = BinderTransactionData::read_from_bytes(reply).expect("a reply follows");
     let said = BinderTransactionData {
-        flags: reply.flags & PLAIN_FLAGS,
+        flags: reply.flags & LANE_FLAGS,
         sender_euid: SERVER_EUID,
         data_size: process.received.get() as u64,
         buffer: BUFFER,

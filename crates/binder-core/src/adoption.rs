@@ -4,6 +4,7 @@ use binder_uapi::{BinderTransactionData, BinderTransactionDataSg};
 
 use crate::context::{Caller, Context};
 use crate::error::Errno;
+use crate::lane::LaneTarget;
 use crate::process::ProcessKey;
 use crate::thread::{Thread, ThreadKey, no_error};
 use crate::transaction::{Transaction, TransactionKind};
@@ -14,15 +15,15 @@ use crate::work::Work;
 pub struct DirectCall {
     /// The thread that waits for the reply.
     pub from: Caller,
-    /// The handle that it has called.
+    /// The object that it has called, which is held for as long as the call is under way.
+    pub target: LaneTarget,
+    /// The handle that it has called, and that may be given back by now.
     pub handle: u32,
     /// The call's code.
     pub code: u32,
     /// The call's flags.
     pub flags: u32,
-    /// The open file of its server.
-    pub server: ProcessKey,
-    /// The thread of the server that serves it.
+    /// The thread of the object's owner that serves it.
     pub server_tid: u32,
 }
 
@@ -30,17 +31,17 @@ impl Context {
     /// Takes a call over, as if it had been sent here, and its server had read it and freed its buffer. The caller reads a
     /// completion and the reply, the server is on the stack of threads that wait for each other, and the end of either is the other's.
     ///
-    /// The call is under way, so no limit keeps it from being counted. That claim may be a lie: both threads
-    /// must exist and be in no other call, and the handle must be one to an object of the server's.
+    /// The call is under way, so no limit keeps it from being counted, and no freeze, and it needs the caller's handle no more. That
+    /// claim may be a lie: both threads must exist and be in no other call.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the handle is none to an object of the server's, or a file is closed; `EPROTO` if there is no such thread,
-    /// or it is in another call. Nothing has changed then.
+    /// `EINVAL` if the object is gone, or a file is closed; `EPROTO` if there is no such thread, or it is in another call.
+    /// Nothing has changed then.
     pub fn adopt_call(&mut self, call: &DirectCall) -> Result<(), Errno> {
-        let DirectCall { from, handle, code, flags, server, server_tid } = *call;
-        let target = self.resolve_target(from.process, handle).map_err(|_| Errno::EINVAL)?;
-        if target.owner != server {
+        let DirectCall { from, target, handle, code, flags, server_tid } = *call;
+        let server = target.server;
+        if self.nodes.get(target.node).and_then(|node| node.owner) != Some(server) {
             return Err(Errno::EINVAL);
         }
         let thread = self.thread_in_no_call(from.process, from.tid)?;

@@ -13,7 +13,7 @@ use crate::process::ProcessKey;
 /// The object to which a lane leads. A lane [holds](Context::hold_lane) it as a call does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaneTarget {
-    node: NodeKey,
+    pub(crate) node: NodeKey,
     /// Whose it is.
     pub server: ProcessKey,
     /// How that names it.
@@ -41,20 +41,31 @@ impl Context {
     /// `EINVAL` if there is none; `EPERM` if it asks who calls it by a label, its owner sees other uids than the driver does, or
     /// threads inherit priorities: only the driver sees to these; `EAGAIN` while a freeze concerns either process.
     pub fn lane_target(&self, caller: ProcessKey, handle: u32) -> Result<LaneTarget, Errno> {
-        let sender = self.processes.get(caller).filter(|state| state.is_open());
-        let sender = sender.ok_or(Errno::EINVAL)?;
-        let target = self.resolve_target(caller, handle).map_err(|_| Errno::EINVAL)?;
-        let (node, server) = (&self.nodes[target.node], target.owner);
-        let owner = &self.processes[server];
+        let target = self.direct_target(caller, handle)?;
+        let (node, owner) = (&self.nodes[target.node], &self.processes[target.server]);
         let needs_driver = node.wants_security_context
             || owner.opener.uids != UidMap::identity()
             || self.inheritance != Inheritance::Nothing;
         if needs_driver {
             return Err(Errno::EPERM);
         }
-        if sender.freezer.is_concerned() || owner.freezer.is_concerned() {
+        if self.processes[caller].freezer.is_concerned() || owner.freezer.is_concerned() {
             return Err(Errno::EAGAIN);
         }
+        Ok(target)
+    }
+
+    /// The object behind a handle, whether or not new calls to it may pass the driver by.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there is none.
+    pub fn direct_target(&self, caller: ProcessKey, handle: u32) -> Result<LaneTarget, Errno> {
+        let sender = self.processes.get(caller).filter(|state| state.is_open());
+        let sender = sender.ok_or(Errno::EINVAL)?;
+        let target = self.resolve_target(caller, handle).map_err(|_| Errno::EINVAL)?;
+        let (node, server) = (&self.nodes[target.node], target.owner);
+        let owner = &self.processes[server];
         Ok(LaneTarget {
             node: target.node,
             server,

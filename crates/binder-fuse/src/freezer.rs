@@ -49,14 +49,12 @@ impl FreezerThread {
                 if let Some(FreezerEvent::End) = event {
                     return;
                 }
-                if let Some(FreezerEvent::Freeze { device, request, info }) = &event
-                    && !end_lanes(&kept, device, request, info)
-                {
-                    let busy = Answer::Failed(Errno::EAGAIN);
-                    with_all(&kept, |devices| answer(devices, device, request.unique, busy));
-                    continue;
+                match event {
+                    Some(FreezerEvent::Freeze { device, request, info }) if info.enable != 0 => {
+                        begin_outside_lanes(&kept, &mut waiting, device, request, info);
+                    }
+                    event => with_all(&kept, |devices| advance(devices, &mut waiting, event)),
                 }
-                with_all(&kept, |devices| advance(devices, &mut waiting, event));
             }
         };
         let thread = thread::Builder::new().name("freezer".into()).spawn(freeze)?;
@@ -85,23 +83,25 @@ fn next(told: &Receiver<FreezerEvent>, waiting: &[Waiting]) -> Option<Option<Fre
 }
 
 /// Has something done with the states of all devices, and then what that leads to.
-fn with_all(shared: &SessionShared, work: impl FnOnce(&mut [&mut DeviceState])) {
+fn with_all<R>(shared: &SessionShared, work: impl FnOnce(&mut [&mut DeviceState]) -> R) -> R {
     let devices = shared.devices();
     let mut batches: Vec<Batch> = devices.iter().map(|_| Batch::default()).collect();
-    {
+    let done = {
         let mut guards: Vec<_> = devices.iter().map(|device| device.lock()).collect();
         let mut states: Vec<&mut DeviceState> =
             guards.iter_mut().map(DerefMut::deref_mut).collect();
-        work(&mut states);
+        let done = work(&mut states);
         for (state, batch) in states.iter_mut().zip(&mut batches) {
             state.frontend.carry_out_effects();
             state.hand_out(batch);
         }
-    }
+        done
+    };
     for (device, batch) in devices.iter().zip(&mut batches) {
         device.run(None, batch);
         shared.execute(device, batch, &mut |left| shared.leave(left));
     }
+    done
 }
 
 /// For so long calls of lanes that are under way are waited for: their callers have them taken over before.
@@ -109,30 +109,50 @@ const LANES_END_WITHIN: Duration = Duration::from_millis(2 * PATIENCE_MS as u64)
 /// So often it is looked whether they are.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Takes the lanes of a program back that is to be frozen, and waits until the driver knows of all that is under way in them. Says
-/// whether it does: a caller that is stopped has its call there.
-fn end_lanes(
+/// Begins a freeze once the driver knows of all that is under way in lanes of the program, and while no new lane can come to it: in one
+/// hold of the locks. It fails if the driver does not hear of a call in time, as of that of a caller that is stopped.
+fn begin_outside_lanes(
     shared: &SessionShared,
-    device: &Device,
-    request: &RequestContext,
-    info: &BinderFreezeInfo,
-) -> bool {
+    waiting: &mut Vec<Waiting>,
+    device: Arc<Device>,
+    request: RequestContext,
+    info: BinderFreezeInfo,
+) {
     let until = Instant::now() + LANES_END_WITHIN;
     loop {
-        let mut is_serving = false;
-        with_all(shared, |devices| {
-            let Ok(program) = find(devices, device, request, info.pid) else { return };
-            for (place, process) in program.processes().filter(|_| info.enable != 0) {
-                if let Some(state) = devices.get_mut(place) {
-                    is_serving |= state.revoke_lanes_of(process);
-                }
+        let has_begun = with_all(shared, |devices| {
+            if !revoke_lanes(devices, &device, &request, info.pid) {
+                let event = FreezerEvent::Freeze { device: device.clone(), request, info };
+                advance(devices, waiting, Some(event));
+            } else if Instant::now() >= until {
+                answer(devices, &device, request.unique, Answer::Failed(Errno::EAGAIN));
+            } else {
+                return false;
             }
+            true
         });
-        if !is_serving || Instant::now() >= until {
-            return !is_serving;
+        if has_begun {
+            return;
         }
         thread::sleep(LOOK_EVERY);
     }
+}
+
+/// Takes the lanes of a program back. Says whether calls of which the driver does not know are under way in them.
+fn revoke_lanes(
+    devices: &mut [&mut DeviceState],
+    device: &Device,
+    request: &RequestContext,
+    pid: u32,
+) -> bool {
+    let Ok(program) = find(devices, device, request, pid) else { return false };
+    let mut is_in_call = false;
+    for (place, process) in program.processes() {
+        if let Some(state) = devices.get_mut(place) {
+            is_in_call |= state.revoke_lanes_of(process);
+        }
+    }
+    is_in_call
 }
 
 /// Does what an event asks for, if there is one, and goes on with all freezes that wait.

@@ -13,7 +13,7 @@ mod wait;
 mod tests;
 
 pub use caller::{LaneCaller, finish};
-pub use commands::{LaneCommands, LaneReturns, PLAIN_FLAGS, PlainSend, ReceivedBuffers};
+pub use commands::{LaneCommands, LaneReturns, PlainSend, ReceivedBuffers};
 pub use system::{LaneSystem, create_segment};
 
 use crate::exchange::RingOutcome;

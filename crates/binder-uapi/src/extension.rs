@@ -3,6 +3,7 @@
 
 use crate::code::{iow, iowr};
 use crate::layout::layouts;
+use crate::transaction::{TF_ACCEPT_FDS, TF_STATUS_CODE};
 
 /// The calling thread lets the completions of its replies ride along (a `u32`, non-zero for yes).
 ///
@@ -42,6 +43,9 @@ pub const ANYBINDER_LANE_ADOPT: u32 = iow::<u32>(b'B', 6);
 
 /// Gives the lane of this number back, which the calling process calls by.
 pub const ANYBINDER_LANE_CLOSE: u32 = iow::<u32>(b'B', 7);
+
+/// The flags with which a call or a reply may take a lane. A status is a reply's.
+pub const LANE_FLAGS: u32 = TF_ACCEPT_FDS | TF_STATUS_CODE;
 
 layouts! {
     /// The argument of [`ANYBINDER_LANE_OPEN`].

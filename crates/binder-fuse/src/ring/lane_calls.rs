@@ -9,7 +9,7 @@ use binder_core::{Caller, DirectCall, Errno, ProcessKey, Waits};
 use binder_lane::NoteKind;
 use binder_lane::layout::SEGMENT_BYTES;
 use binder_os::{client_files, priority, ring_memory};
-use binder_uapi::{LaneAccept, LaneOpen};
+use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen};
 use fuse_wire::{Header, reply};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -140,8 +140,10 @@ impl DeviceState {
             euid: euid.unwrap_or(caller.uid),
             waits: Waits::UntilReady,
         };
-        let server = lane.target.server;
-        let call = DirectCall { from, handle: lane.handle, code, flags, server, server_tid };
+        // A claim, and such calls have no other.
+        let flags = flags & LANE_FLAGS;
+        let call =
+            DirectCall { from, target: lane.target, handle: lane.handle, code, flags, server_tid };
         self.frontend.context_mut().adopt_call(&call).inspect_err(|_| {
             caller_note.give_back(id, NoteKind::Calls);
             server_note.give_back(id, NoteKind::Serves);
@@ -153,7 +155,7 @@ impl DeviceState {
         self.lanes.lanes.iter_mut().filter(is_its).for_each(Lane::revoke);
     }
 
-    /// Takes the lanes of a process back. Says whether calls to it are under way.
+    /// Takes the lanes of a process back. Says whether calls are under way in them.
     pub(crate) fn revoke_lanes_of(&mut self, process: ProcessKey) -> bool {
         self.lanes.revoke_of(process)
     }

@@ -105,6 +105,12 @@ impl Lane {
         SlotIndex::all().filter(serves).find(|slot| ring.tid_of(*slot).is_some())
     }
 
+    /// Whether its caller makes a call of it of which the driver does not know, as the caller says.
+    fn is_called(&self) -> bool {
+        let LaneThread { slot, end, .. } = &self.caller;
+        end.ring.is_current() && end.ring.lane_note(*slot).is(self.id, NoteKind::Calls)
+    }
+
     /// Takes it back: it is not there for anyone who looks from here on.
     pub(super) fn revoke(&mut self) {
         if !self.is_revoked {
@@ -130,17 +136,19 @@ impl Lanes {
         self.lanes.iter_mut().for_each(Lane::revoke);
     }
 
-    /// Takes those of a process back, that it calls or is called by. Says whether calls to it are under way.
+    /// Takes those of a process back, that it calls or is called by. Says whether calls are under way in them, either way.
     pub(super) fn revoke_of(&mut self, process: ProcessKey) -> bool {
-        let mut is_serving = false;
+        let mut is_in_call = false;
         for lane in &mut self.lanes {
-            let is_server = lane.target.server == process;
-            if is_server || lane.caller.process == process {
+            let (is_server, is_caller) =
+                (lane.target.server == process, lane.caller.process == process);
+            if is_server || is_caller {
                 lane.revoke();
-                is_serving |= is_server && lane.serving_slot().is_some();
+                is_in_call |= is_server && lane.serving_slot().is_some();
+                is_in_call |= is_caller && lane.is_called();
             }
         }
-        is_serving
+        is_in_call
     }
 
     /// Takes the oldest lane to a server back: another thread wants one. That may not be in use; one that is, is asked for anew.

@@ -13,13 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use binder_lane::layout::{CallOutcome, DATA_BYTES};
 use binder_lane::{LaneId, LaneState, LeftToDriver, NoteKind, Woken};
 use binder_ring::layout::{IS_LOOPER, NO_CPU};
-use binder_ring_client::lane::{
-    LaneCommands, LaneEnd, LaneReturns, LaneSystem as _, PLAIN_FLAGS, finish,
-};
+use binder_ring_client::lane::{LaneCommands, LaneEnd, LaneReturns, LaneSystem as _, finish};
 use binder_ring_client::{RingOutcome, RingSystem as _, SpinHistory};
 use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderTransactionData,
-    BinderWriteRead, LaneAccept,
+    BinderWriteRead, LANE_FLAGS, LaneAccept,
 };
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
@@ -485,7 +483,7 @@ impl ServedLane {
         }
         let request = &head.request;
         let code = request.code.load(Ordering::Relaxed);
-        let flags = request.flags.load(Ordering::Relaxed) & PLAIN_FLAGS;
+        let flags = request.flags.load(Ordering::Relaxed) & LANE_FLAGS;
         let len = request.len.load(Ordering::Relaxed) as usize;
         let sender_euid = credentials::fsuid(self.caller.as_fd()).ok();
         #[expect(unsafe_code, reason = "the buffer is filled through a pointer")]

@@ -7,12 +7,12 @@ use binder_lane::{CallLeft, LaneId, LaneNote, LaneState, NoteKind};
 use binder_ring::layout::{IN_NO_CALL, NO_CPU, SegmentHeader, SlotHead};
 use binder_uapi::{
     BR_DEAD_REPLY, BR_FAILED_REPLY, BR_REPLY, BR_TRANSACTION_COMPLETE, BinderTransactionData,
-    BinderWriteRead, Errno, LaneOpen,
+    BinderWriteRead, Errno, LANE_FLAGS, LaneOpen,
 };
 use rustix::fd::AsRawFd;
 
 use super::LaneEnd;
-use super::commands::{LaneCommands, LaneReturns, PLAIN_FLAGS};
+use super::commands::{LaneCommands, LaneReturns};
 use super::system::LaneSystem;
 use super::wait::{Waited, call_and_wait};
 use crate::exchange::RingOutcome;
@@ -333,7 +333,7 @@ impl<P> CallerLane<P> {
         returns.push(BR_TRANSACTION_COMPLETE);
         if system.receive(&self.place, len) {
             let head = BinderTransactionData {
-                flags: flags & PLAIN_FLAGS,
+                flags: flags & LANE_FLAGS,
                 sender_euid: self.server_euid,
                 data_size: len as u64,
                 buffer: system.address(&self.place),

@@ -1,13 +1,10 @@
 //! What a thread writes, as far as lanes are concerned.
 
 use binder_uapi::{
-    BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_NOOP, BinderTransactionData, TF_ACCEPT_FDS,
-    TF_STATUS_CODE, payload_len,
+    BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_NOOP, BinderTransactionData, LANE_FLAGS,
+    payload_len,
 };
 use zerocopy::{FromBytes, IntoBytes};
-
-/// The flags with which a call or a reply may take a lane. A status is a reply's.
-pub const PLAIN_FLAGS: u32 = TF_ACCEPT_FDS | TF_STATUS_CODE;
 
 /// The buffers in which a device's clients find what came by lanes.
 pub trait ReceivedBuffers {
@@ -97,7 +94,7 @@ impl LaneCommands {
     fn note_send(&mut self, at: usize, is_reply: bool, payload: &[u8]) {
         self.has_reply |= is_reply;
         let head = BinderTransactionData::read_from_bytes(payload).unwrap_or_default();
-        let is_plain = head.offsets_size == 0 && head.flags & !PLAIN_FLAGS == 0;
+        let is_plain = head.offsets_size == 0 && head.flags & !LANE_FLAGS == 0;
         if is_plain && self.send.is_none() {
             self.send = Some(PlainSend { is_reply, head });
             (self.send_at, self.is_send_last) = (at, true);
@@ -202,7 +199,7 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    use binder_uapi::{BC_ACQUIRE, TF_ONE_WAY};
+    use binder_uapi::{BC_ACQUIRE, TF_ACCEPT_FDS, TF_ONE_WAY};
 
     use super::*;
 

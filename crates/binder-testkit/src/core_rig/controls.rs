@@ -1,6 +1,6 @@
 //! What a check has a rig do, so that things happen in an order of its own, or go wrong.
 
-use binder_core::{DirectCall, Patience, Priority};
+use binder_core::{DirectCall, LaneTarget, Patience, Priority};
 use rustix::io::Errno;
 
 use super::windows::Disruption;
@@ -93,6 +93,17 @@ impl CoreRig {
         self.disrupt(windows, caller.process, move |world| world.end_thread(caller));
     }
 
+    /// The object behind a handle.
+    ///
+    /// # Errors
+    ///
+    /// As the driver answers.
+    pub fn direct_target(&self, from: Caller, handle: u32) -> Result<LaneTarget, Errno> {
+        let mut world = self.world.borrow_mut();
+        let (context, from) = world.core_caller(from);
+        world.devices[context].context_mut().direct_target(from.process, handle).map_err(errno)
+    }
+
     /// Has the driver adopt a call, of this code and these flags, that a thread of `server` serves.
     ///
     /// # Errors
@@ -105,17 +116,27 @@ impl CoreRig {
         (code, flags): (u32, u32),
         server: Caller,
     ) -> Result<(), Errno> {
+        let target = self.direct_target(from, handle)?;
+        self.adopt_call_to(from, (target, handle), (code, flags), server)
+    }
+
+    /// The same, whatever has become of the handle.
+    ///
+    /// # Errors
+    ///
+    /// As the driver answers.
+    pub fn adopt_call_to(
+        &self,
+        from: Caller,
+        (target, handle): (LaneTarget, u32),
+        (code, flags): (u32, u32),
+        server: Caller,
+    ) -> Result<(), Errno> {
         let mut world = self.world.borrow_mut();
         let (context, from) = world.core_caller(from);
         let (_, server) = world.core_caller(server);
-        let call = DirectCall {
-            from,
-            handle,
-            code,
-            flags,
-            server: server.process,
-            server_tid: server.tid,
-        };
+        let server_tid = server.tid;
+        let call = DirectCall { from, target, handle, code, flags, server_tid };
         let adopted = world.devices[context].context_mut().adopt_call(&call).map_err(errno);
         world.carry_out_effects();
         adopted

@@ -109,6 +109,24 @@ fn the_end_of_either_is_the_other_s() {
 }
 
 #[test]
+fn a_call_is_adopted_though_its_handle_is_given_back() {
+    with_scene(|scene| {
+        let Scene { server, client, handle, .. } = scene;
+        let target = scene.core().direct_target(client.caller(), *handle).expect("a plain object");
+        client.write(commands().release(*handle));
+        assert_eq!(scene.adopt(client, server), Err(Errno::INVAL), "a new call needs it");
+        let call = (CODE, 0);
+        let adopted =
+            scene.core().adopt_call_to(client.caller(), (target, *handle), call, server.caller());
+        assert_eq!(adopted, Ok(()));
+        client.park();
+        server.write(commands().reply(Message::new(0).bytes(b"reply")));
+        expect!(client.woken() => [TransactionComplete, Reply(reply)]);
+        assert_eq!(client.data(&reply), *b"reply");
+    });
+}
+
+#[test]
 fn who_claims_a_call_that_cannot_be_changes_nothing() {
     with_scene(|scene| {
         let Scene { stage, server, client, handle, .. } = scene;
@@ -118,8 +136,8 @@ fn who_claims_a_call_that_cannot_be_changes_nothing() {
             scene.core().adopt_call(from.caller(), handle, (CODE, 0), server.caller()).unwrap_err()
         };
         assert_eq!(refused(client, handle + 1, server), Errno::INVAL, "no handle of its own");
-        assert_eq!(refused(client, *handle, &stranger), Errno::INVAL, "an object of another");
-        assert_eq!(refused(client, *handle, client), Errno::INVAL);
+        assert_eq!(refused(client, *handle, &stranger), Errno::PROTO, "a thread of another");
+        assert_eq!(refused(client, *handle, client), Errno::PROTO, "its own");
         assert_eq!(refused(client, *handle, &server.cold_thread()), Errno::PROTO, "never seen");
         assert_eq!(refused(&client.cold_thread(), *handle, server), Errno::PROTO, "never seen");
         assert_eq!(scene.core().census(), before);
