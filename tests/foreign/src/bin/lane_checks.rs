@@ -15,8 +15,8 @@ use std::{env, fs, thread};
 use binder_os::BinderClient;
 use binder_os::binder_client::{CallError, Incoming};
 use binder_uapi::{
-    BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_TRANSACTION,
-    BinderTransactionData, TF_ONE_WAY, payload_len,
+    BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BC_TRANSACTION_SG, BR_TRANSACTION,
+    BinderTransactionData, BinderTransactionDataSg, TF_ONE_WAY, payload_len,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use zerocopy::{FromBytes as _, IntoBytes as _};
@@ -151,8 +151,13 @@ impl Drop for Server {
 
 /// How many calls and one-ways the driver has seen.
 fn seen() -> Outcome<u64> {
+    seen_of("BC_TRANSACTION:")
+}
+
+/// How many commands of a name, with a colon behind it, the driver has seen.
+fn seen_of(command: &str) -> Outcome<u64> {
     let text = fs::read_to_string(STATISTICS)?;
-    let line = text.lines().find(|line| line.starts_with("BC_TRANSACTION:"));
+    let line = text.lines().find(|line| line.starts_with(command));
     let (_, count) = line.and_then(|line| line.split_once(": ")).unwrap_or(("", "0"));
     Ok(count.parse()?)
 }
@@ -375,7 +380,18 @@ fn not_plain() -> Outcome {
     }
     let before = seen()?;
     echo(&client, 100_000)?;
-    expect("a large call", seen()? - before, 1)
+    expect("a large call", seen()? - before, 1)?;
+    // It could bring buffers, though it brings none.
+    warm_up(&client)?;
+    let before = seen_of("BC_TRANSACTION_SG:")?;
+    let transaction_data = send(ECHO, 0, b"gather");
+    let head = BinderTransactionDataSg { transaction_data, buffers_size: 0 };
+    let commands = [&BC_TRANSACTION_SG.to_ne_bytes()[..], head.as_bytes()].concat();
+    let mut filled = client.exchange(&commands, &[b"gather"], &mut [0; 256])?;
+    while filled < 64 {
+        filled = client.exchange(&[], &[], &mut [0; 256])?;
+    }
+    expect("one that may gather buffers", seen_of("BC_TRANSACTION_SG:")? - before, 1)
 }
 
 fn frozen() -> Outcome {
