@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -11,7 +12,20 @@ use binder::transport::{DeathNotice, ObjectCodec, ProxyFacts, RemoteObject};
 use binder::{SpIBinder, StatusCode, ThreadState, TraceId, with_trace_id};
 use service_manager::InstanceCalls;
 
-use crate::users::PermittedUsers;
+/// Says whether a call may be made as a user.
+pub(crate) struct CallPermission(Box<dyn Fn(Option<u32>) -> bool + Send + Sync>);
+
+impl CallPermission {
+    pub(crate) fn new(permit: impl Fn(Option<u32>) -> bool + Send + Sync + 'static) -> Self {
+        Self(Box::new(permit))
+    }
+}
+
+impl fmt::Debug for CallPermission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallPermission").finish_non_exhaustive()
+    }
+}
 
 /// How many calls were answered, and how long that took. One-ways have no answer.
 #[derive(Debug, Default)]
@@ -28,18 +42,18 @@ impl CallCounts {
         }
     }
 
-    /// A proxy of the object of a name whose calls are counted, and told in the log by the request that they belong to; those
-    /// that are passed on as a user who is not permitted are refused.
+    /// A proxy of the object of a name whose calls are counted, and told in the log by the request that they belong to. Each is
+    /// asked for permission, with the user as whom it is passed on.
     pub(crate) fn count_calls_of(
         self: &Arc<Self>,
         object: &SpIBinder,
         name: &str,
-        permitted: PermittedUsers,
+        permission: CallPermission,
     ) -> SpIBinder {
         match object.as_remote() {
             Some(target) => {
                 let (target, counts) = (Arc::clone(target), Arc::clone(self));
-                let proxy = CountedProxy { target, counts, name: name.into(), permitted };
+                let proxy = CountedProxy { target, counts, name: name.into(), permission };
                 SpIBinder::from_remote(Arc::new(proxy))
             }
             None => object.clone(),
@@ -78,8 +92,7 @@ struct CountedProxy {
     counts: Arc<CallCounts>,
     /// Of the service.
     name: Box<str>,
-    /// As whom it may be called.
-    permitted: PermittedUsers,
+    permission: CallPermission,
 }
 
 impl RemoteObject for CountedProxy {
@@ -100,9 +113,12 @@ impl RemoteObject for CountedProxy {
         // A client of a device says none.
         let trace_id = ThreadState::trace_id().unwrap_or_else(TraceId::next);
         let user = ThreadState::forwarded_as();
-        let submit = || match self.permitted.include(user) {
-            true => self.target.submit_transact(code, data, flags),
-            false => Err(StatusCode::PERMISSION_DENIED),
+        let submit = || {
+            if (self.permission.0)(user) {
+                self.target.submit_transact(code, data, flags)
+            } else {
+                Err(StatusCode::PERMISSION_DENIED)
+            }
         };
         let begun = Instant::now();
         let answer = with_trace_id(trace_id, submit);

@@ -6,8 +6,8 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use binder::binder_impl::IBinderInternal as _;
 use binder::binder_impl::{
@@ -20,11 +20,11 @@ use binder::{Interface as _, SpIBinder, StatusCode};
 use service_manager::{AccessAction, ManagerServer};
 
 use crate::clock;
-use crate::counted::OwnCalls;
+use crate::counted::{CallPermission, OwnCalls};
 use crate::metrics::GatewayCalls;
 use crate::options::{ClusterError, ServeOptions, failed};
 use crate::store::SharedMember;
-use crate::users::CallingUsers;
+use crate::users::{CallingUsers, PermittedUsers};
 
 /// The interface of root objects.
 const DESCRIPTOR: &str = "anybinder.cluster.IGateway";
@@ -113,23 +113,75 @@ struct GatewayRoot {
 
 impl GatewayRoot {
     fn get(&self, name: &str, generation: i64) -> Result<(SpIBinder, u32), StatusCode> {
-        let permitted = self.manager.with_registry(|registry| {
-            self.users.permitted(registry.policy(), &self.peer, AccessAction::Call, name)
-        });
-        let Some(permitted) = permitted else {
+        let rules = CallRules::new(self.manager.clone(), self.users.clone(), &self.peer, name);
+        if !rules.permit_some() {
             // A machine that asks again and again is not to fill the log.
             if !self.has_told.swap(true, Ordering::Relaxed) {
                 let name: String = name.chars().take(SHOWN_CHARS).collect();
                 tracing::warn!(name, peer = ?self.peer, "a machine may not call a service");
             }
             return Err(StatusCode::PERMISSION_DENIED);
-        };
+        }
         if self.member.lock().generation(name, clock::now()) != Some(generation) {
             return Err(StatusCode::NAME_NOT_FOUND);
         }
         let found = self.manager.local_service(name).ok_or(StatusCode::NAME_NOT_FOUND)?;
         let (service, owner) = found;
-        Ok((self.own_calls.begin(name).count_calls_of(&service, name, permitted), owner))
+        let permission = CallPermission::new(move |user| rules.permit(user));
+        Ok((self.own_calls.begin(name).count_calls_of(&service, name, permission), owner))
+    }
+}
+
+/// Who of a machine may call a service, by the rules of the moment.
+struct CallRules {
+    manager: ManagerServer,
+    users: CallingUsers,
+    /// The identities of the machine's certificate.
+    peer: Vec<String>,
+    name: Box<str>,
+    /// Who may by the rules of an epoch.
+    permitted: Mutex<(u64, Option<PermittedUsers>)>,
+}
+
+impl CallRules {
+    fn new(manager: ManagerServer, users: CallingUsers, peer: &[String], name: &str) -> Self {
+        let rules = Self {
+            manager,
+            users,
+            peer: peer.to_vec(),
+            name: name.into(),
+            permitted: Mutex::new((0, None)),
+        };
+        let first = rules.look();
+        *rules.permitted() = first;
+        rules
+    }
+
+    fn permitted(&self) -> MutexGuard<'_, (u64, Option<PermittedUsers>)> {
+        self.permitted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who may now. The epoch comes first: rules that change meanwhile are looked at again.
+    fn look(&self) -> (u64, Option<PermittedUsers>) {
+        let epoch = self.users.rules_epoch();
+        let permitted = self.manager.with_registry(|registry| {
+            self.users.permitted(registry.policy(), &self.peer, AccessAction::Call, &self.name)
+        });
+        (epoch, permitted)
+    }
+
+    /// Whether there is anybody who may.
+    fn permit_some(&self) -> bool {
+        self.permitted().1.is_some()
+    }
+
+    /// Whether who calls as a user may.
+    fn permit(&self, user: Option<u32>) -> bool {
+        let mut permitted = self.permitted();
+        if permitted.0 != self.users.rules_epoch() {
+            *permitted = self.look();
+        }
+        permitted.1.as_ref().is_some_and(|it| it.include(user))
     }
 }
 

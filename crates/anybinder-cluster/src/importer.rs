@@ -11,11 +11,11 @@ use binder::{DeathRecipient, IBinder as _, SpIBinder};
 use service_manager::InstanceCalls;
 
 use crate::balance::{BalancedInstance, BalancedProxy, InstanceKey};
-use crate::counted::CallCounts;
+use crate::counted::{CallCounts, CallPermission};
 use crate::gateway;
 use crate::importers::{CALLS, CALLS_ASKED, CALLS_TOLD, ImportSource, READ_AGAIN, READY};
 use crate::options::{ClusterError, ImportOptions, failed};
-use crate::users::{CallingUsers, PermittedUsers};
+use crate::users::CallingUsers;
 
 /// On how many threads services of other machines may call back.
 const INCOMING_THREADS: usize = 4;
@@ -47,12 +47,12 @@ impl<'a> MachineFiles<'a> {
 
     /// Reads them again, the certificates for sessions from then on; what is not good stays as it was.
     fn read_again(&mut self) {
-        if let Err(error) = self.users.read_again() {
-            tracing::error!(%error, "the users of other machines stay as they were");
-        }
         match self.options.credentials.load() {
             Ok(credentials) => self.credentials = credentials,
             Err(error) => tracing::error!(%error, "the certificates stay as they were"),
+        }
+        if let Err(error) = self.users.read_again(&self.credentials) {
+            tracing::error!(%error, "the users of other machines stay as they were");
         }
     }
 }
@@ -164,7 +164,7 @@ fn connect(
     linked.map_err(failed(format!("waiting for the end of {name}")))?;
     let counts = Arc::<CallCounts>::default();
     // Who may call it here, its manager decides when it is looked for.
-    let object = counts.count_calls_of(&object, name, PermittedUsers::All);
+    let object = counts.count_calls_of(&object, name, CallPermission::new(|_| true));
     Ok(FoundInstance { object, counts, _session: session, _recipient: recipient })
 }
 

@@ -202,8 +202,9 @@ impl Importers {
         })
     }
 
-    /// Has all importers read certificates and users again. One that does not listen is ended: it would go by the old ones.
-    pub(crate) fn read_again(&self) {
+    /// Has all importers read certificates and users again, and follows the access rules. One that does not listen is ended, for it
+    /// would go by the old ones; and if users are others now, so is one that was believed for who had registered its service.
+    pub(crate) fn read_again(&self, are_users_others: bool) {
         let mut state = self.state();
         let line = format!("{READ_AGAIN}\n");
         let tell = |importer: &mut Importer| importer.stdin.write_all(line.as_bytes());
@@ -216,6 +217,29 @@ impl Importers {
             tracing::warn!(name, "an importer does not listen, and is ended");
             state.kill(&name);
         }
+        let others: Vec<_> = state
+            .by_name
+            .iter()
+            .map(|(name, importer)| (name.clone(), are_users_others && importer.is_of_users()))
+            .collect();
+        drop(state);
+        for (name, is_to_end) in others {
+            if is_to_end {
+                self.end(&name);
+            } else {
+                self.update(&name);
+            }
+        }
+    }
+
+    /// Ends the importer of a name.
+    fn end(&self, name: &str) {
+        let mut state = self.state();
+        let Some(pid) = state.by_name.get(name).map(Importer::pid) else { return };
+        state.kill(name);
+        drop(state);
+        // A look-up before the driver has told of the death finds the next.
+        self.0.manager.change_registry(|it| it.withdraw_import(name, pid));
     }
 
     /// Starts an importer if there is none and there is something to import; says whether there is one then.
@@ -236,13 +260,17 @@ impl Importers {
         if state.failures.get(name).is_some_and(|(failed, _)| *failed == sources) {
             return false;
         }
-        match self.start(name, sources) {
+        match self.start(name, sources.clone()) {
             Ok(importer) => {
                 state.by_name.insert(name.to_owned(), importer);
+                drop(state);
+                // The rules may have changed since they were looked at.
+                self.update(name);
                 true
             }
             Err(error) => {
                 tracing::error!(name, %error, "an importer is not started");
+                state.failures.insert(name.to_owned(), (sources, Instant::now()));
                 false
             }
         }
@@ -285,20 +313,18 @@ impl Importers {
         let sources = if has_local { Vec::new() } else { self.sources(name) };
         let mut state = self.state();
         let Some(importer) = state.by_name.get_mut(name) else { return };
-        let pid = importer.pid();
         let is_one = self.balancing(name).is_none();
-        if sources.is_empty() || (is_one && sources != importer.sources) {
-            state.kill(name);
-            drop(state);
-            // A look-up before the driver has told of the death finds the next.
-            return self.0.manager.change_registry(|it| it.withdraw_import(name, pid));
-        }
-        if let Err(error) = importer.tell(sources) {
-            // One that reads nothing for so long that there is no room is not waited for.
+        let is_over = sources.is_empty()
+            || (is_one && sources != importer.sources)
+            || importer.believes_others(&sources);
+        // One that reads nothing for so long that there is no room is not waited for.
+        let told = if is_over { Ok(()) } else { importer.tell(sources) };
+        drop(state);
+        if let Err(error) = &told {
             tracing::warn!(name, %error, "an importer does not listen, and is ended");
-            state.kill(name);
-            drop(state);
-            self.0.manager.change_registry(|it| it.withdraw_import(name, pid));
+        }
+        if is_over || told.is_err() {
+            self.end(name);
         }
     }
 
@@ -330,8 +356,6 @@ impl Importers {
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        // What waits for an importer would hold the lock meanwhile.
-        fcntl_setfl(&stdin, OFlags::NONBLOCK)?;
         let mut importer = Importer {
             child,
             stdin,
@@ -342,10 +366,19 @@ impl Importers {
         };
         let pid = importer.pid();
         self.0.manager.change_registry(|it| it.set_importer(pid, true));
-        importer.tell(sources)?;
         let (this, name) = (self.clone(), name.to_owned());
         let follow = move || this.follow(&name, pid, BufReader::new(stdout));
-        thread::Builder::new().name("importer".into()).spawn(follow)?;
+        let begun = importer.tell(sources).and_then(|()| {
+            // It reads the first line at once. What waits for it later would hold the lock meanwhile.
+            fcntl_setfl(&importer.stdin, OFlags::NONBLOCK)?;
+            thread::Builder::new().name("importer".into()).spawn(follow)
+        });
+        if let Err(error) = begun {
+            importer.kill();
+            let _ = importer.child.wait();
+            self.0.manager.change_registry(|it| it.set_importer(pid, false));
+            return Err(error);
+        }
         tracing::info!(pid, "an importer is started");
         Ok(importer)
     }
@@ -398,6 +431,19 @@ impl Importer {
     fn pid(&self) -> i32 {
         // A process's number is a positive `pid_t`.
         i32::try_from(self.child.id()).unwrap_or(0)
+    }
+
+    /// Whether it is believed for who has registered its service.
+    fn is_of_users(&self) -> bool {
+        self.sources.iter().any(|source| source.owners != PermittedUsers::All)
+    }
+
+    /// Whether others than before are believed to have registered an instance that it calls.
+    fn believes_others(&self, sources: &[ImportSource]) -> bool {
+        let differs = |it: &ImportSource, other: &ImportSource| {
+            it.key == other.key && it.owners != other.owners
+        };
+        sources.iter().any(|source| self.sources.iter().any(|known| differs(source, known)))
     }
 
     fn kill(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::process;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,8 +37,8 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     let users = CallingUsers::load(&options.users, &credentials)?;
     let read_again = {
         let (options, users, serving) = (options.clone(), users.clone(), Arc::clone(&serving));
-        // A gateway that does not serve yet will read its certificates.
-        move || read_again(&options, &users, serving.get())
+        // What was read before it serves may be older than the signal.
+        move || read_again(&options, &users, serving.wait())
     };
     take_signals(events.clone(), read_again)?;
     let declarations = options.declarations()?;
@@ -78,6 +78,7 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
         gateway: Arc::clone(&gateway),
         importers: importers.clone(),
         manager: manager.clone(),
+        credentials: Mutex::new(credentials),
     });
     let follower = Follower::start(&importers, &manager)?;
     if let Some(listener) = metrics {
@@ -115,33 +116,47 @@ struct Serving {
     gateway: Arc<RpcServer>,
     importers: Importers,
     manager: ManagerServer,
+    /// Of the gateway.
+    credentials: Mutex<TlsCredentials>,
 }
 
 /// Reads the certificates again, for connections from then on, and the users and the access rules, for calls from then on,
 /// and has importers do so. Open sessions go on.
-fn read_again(options: &ServeOptions, users: &CallingUsers, serving: Option<&Serving>) {
-    match users.read_again() {
-        Ok(()) => tracing::info!("the users of other machines are read again"),
-        Err(error) => tracing::error!(%error, "the users of other machines stay as they were"),
-    }
-    let Some(Serving { gateway, importers, manager }) = serving else { return };
-    // Also if it is as before: other users may be who a rule is about.
-    let changed = options
-        .policy()
-        .and_then(|policy| manager.set_policy(policy).map_err(failed("using the access rules")));
-    match changed {
-        Ok(()) => tracing::info!("the access rules are read again"),
-        Err(error) => tracing::error!(%error, "the access rules stay as they were"),
-    }
-    let changed = options.credentials.load().and_then(|credentials| {
-        warn_of_unbelieved(&credentials, &options.advertise);
-        gateway.set_tls_credentials(&credentials).map_err(failed("using the certificates"))
+fn read_again(options: &ServeOptions, users: &CallingUsers, serving: &Serving) {
+    let Serving { gateway, importers, manager, credentials } = serving;
+    let mut credentials = credentials.lock().unwrap_or_else(PoisonError::into_inner);
+    let changed = options.credentials.load().and_then(|read| {
+        warn_of_unbelieved(&read, &options.advertise);
+        gateway.set_tls_credentials(&read).map_err(failed("using the certificates"))?;
+        *credentials = read;
+        Ok(())
     });
     match changed {
         Ok(()) => tracing::info!("the certificates are read again"),
         Err(error) => tracing::error!(%error, "the certificates stay as they were"),
     }
-    importers.read_again();
+    let changed = users.read_again(&credentials);
+    let are_others = match changed {
+        Ok(are_others) => {
+            tracing::info!("the users of other machines are read again");
+            are_others
+        }
+        Err(error) => {
+            tracing::error!(%error, "the users of other machines stay as they were");
+            false
+        }
+    };
+    let changed = options
+        .policy()
+        .and_then(|policy| manager.set_policy(policy).map_err(failed("using the access rules")));
+    match changed {
+        Ok(()) => {
+            users.note_rules();
+            tracing::info!("the access rules are read again");
+        }
+        Err(error) => tracing::error!(%error, "the access rules stay as they were"),
+    }
+    importers.read_again(are_others);
 }
 
 /// Warns of a certificate that other machines will not believe. They may believe other issuers, or have another time.

@@ -1,10 +1,11 @@
 //! As which user of this machine a user of another machine calls: a table that is the same on all machines, signed by
 //! one who may say so for all of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use binder::transport::CallerIdentity;
@@ -27,7 +28,7 @@ const ED25519_HEAD: [u8; 12] =
 const KNOWN_MAX: usize = 256;
 
 /// Which users of machines are the same person.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct UserTable {
     /// The name of who has a uid at a machine, by machines.
     names: HashMap<String, HashMap<u32, String>>,
@@ -81,11 +82,14 @@ impl UserTable {
         Ok(())
     }
 
-    /// The uid that a user of `theirs` has here; a machine is known by any of its names.
+    /// The uid that a user of `theirs` has here; a machine is known by any of its names. Root is of its machine: it is nobody
+    /// elsewhere, and nobody becomes root by coming from elsewhere.
     fn map(&self, theirs: &[String], uid: u32, ours: &[String]) -> Option<u32> {
+        if uid == 0 {
+            return None;
+        }
         let name = theirs.iter().find_map(|machine| self.names.get(machine)?.get(&uid))?;
         let uids = self.uids.get(name)?;
-        // Nobody becomes root by coming from elsewhere.
         ours.iter().find_map(|machine| uids.get(machine)).copied().filter(|&uid| uid != 0)
     }
 }
@@ -137,11 +141,19 @@ impl FromStr for PermittedUsers {
 #[derive(Debug, Clone)]
 pub(crate) struct CallingUsers(Arc<Shared>);
 
+/// The table, and by which names this machine is in it.
+#[derive(Debug, PartialEq, Eq)]
+struct KnownUsers {
+    ours: Vec<String>,
+    table: UserTable,
+}
+
 #[derive(Debug)]
 struct Shared {
     options: UserOptions,
-    ours: Vec<String>,
-    table: RwLock<UserTable>,
+    known_users: RwLock<KnownUsers>,
+    /// How often the access rules were read.
+    rules_epoch: AtomicU64,
     /// Whether this process may be another user for a call.
     may_act: bool,
     /// The names of machines whose certificates were seen.
@@ -161,18 +173,35 @@ impl CallingUsers {
         }
         Ok(Self(Arc::new(Shared {
             options: options.clone(),
-            ours: certificate_names(credentials.certificate()),
-            table: RwLock::new(options.table()?),
+            known_users: RwLock::new(KnownUsers {
+                ours: certificate_names(credentials.certificate()),
+                table: options.table()?,
+            }),
+            rules_epoch: AtomicU64::new(0),
             may_act,
             known: Mutex::default(),
         })))
     }
 
-    /// Reads the table again; it stays as it was if it is not good.
-    pub(crate) fn read_again(&self) -> Result<(), ClusterError> {
-        let table = self.0.options.table()?;
-        *self.0.table.write().unwrap_or_else(PoisonError::into_inner) = table;
-        Ok(())
+    /// Reads the table again, for a machine with these credentials; it stays as it was if it is not good. Says whether somebody may
+    /// be another now.
+    pub(crate) fn read_again(&self, credentials: &TlsCredentials) -> Result<bool, ClusterError> {
+        let ours = certificate_names(credentials.certificate());
+        let read = KnownUsers { ours, table: self.0.options.table()? };
+        let mut known = self.0.known_users.write().unwrap_or_else(PoisonError::into_inner);
+        let is_another = *known != read;
+        *known = read;
+        Ok(is_another)
+    }
+
+    /// The access rules are others from here on.
+    pub(crate) fn note_rules(&self) {
+        self.0.rules_epoch.fetch_add(1, Ordering::Release);
+    }
+
+    /// A number that is another once the access rules are.
+    pub(crate) fn rules_epoch(&self) -> u64 {
+        self.0.rules_epoch.load(Ordering::Acquire)
     }
 
     /// As which user a call of another machine is made here; `None` where this process can be none but its own.
@@ -187,8 +216,8 @@ impl CallingUsers {
     /// Who a user of the machine of a certificate is here, if anybody.
     pub(crate) fn here(&self, certificate: &Arc<[u8]>, uid: u32) -> Option<u32> {
         let theirs = self.names_of(certificate);
-        let table = self.0.table.read().unwrap_or_else(PoisonError::into_inner);
-        table.map(&theirs, uid, &self.0.ours)
+        let known = self.0.known_users.read().unwrap_or_else(PoisonError::into_inner);
+        known.table.map(&theirs, uid, &known.ours)
     }
 
     /// Which users of a machine may do that to services of a name: `None` if none may. Rules of users are of those here as whom
@@ -207,7 +236,7 @@ impl CallingUsers {
         (!users.is_empty()).then_some(PermittedUsers::Only(users))
     }
 
-    /// The users that rules name whom a user of another machine may be here.
+    /// The users that rules name whom a user of another machine may be here, each once and in order.
     pub(crate) fn named_by(
         &self,
         policy: &AccessPolicy,
@@ -218,7 +247,8 @@ impl CallingUsers {
             return Vec::new();
         }
         // Who has no line is not the user of a rule for nobody.
-        policy.users(action, name).filter(|uid| ![0, NOBODY].contains(uid)).collect()
+        let named = policy.users(action, name).filter(|uid| ![0, NOBODY].contains(uid));
+        named.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The options by which an importer reads the same table.
@@ -293,6 +323,9 @@ mod tests {
         assert_eq!(table.map(&a, 1001, &b), None);
         assert_eq!(table.map(&names(&["c.example"]), 1000, &b), None);
         assert_eq!(table.map(&a, 0, &b), None, "root is nobody elsewhere");
+        let ops = UserTable::parse("ops a 0\nops b 1000").expect("good");
+        let (a, b) = (names(&["a"]), names(&["b"]));
+        assert_eq!([ops.map(&a, 0, &b), ops.map(&b, 1000, &a)], [None, None], "whatever its name");
     }
 
     #[test]

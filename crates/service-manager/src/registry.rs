@@ -140,10 +140,10 @@ struct References {
     names: BTreeMap<String, u32>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Listener {
     callback: ObjectId,
-    uid: u32,
+    caller: CallingContext,
 }
 
 impl ServiceRegistry {
@@ -180,9 +180,16 @@ impl ServiceRegistry {
         &self.policy
     }
 
-    /// Decides by another policy from now on. What is registered stays; who hears of services of this machine hears of them
-    /// again, as others may share them now.
+    /// Decides by another policy from now on. What is registered stays, but for callbacks of those who may not find what they
+    /// wait for any more; other machines hear of services of this one again, as others may share them now.
     pub fn set_policy(&mut self, policy: AccessPolicy) {
+        let mut refused = Vec::new();
+        for (name, listeners) in &mut self.listeners {
+            let may_not = |it: &mut Listener| !policy.permits(&it.caller, AccessAction::Find, name);
+            refused.push((name.clone(), listeners.extract_if(.., may_not).collect::<Vec<_>>()));
+        }
+        self.listeners.retain(|_, listeners| !listeners.is_empty());
+        refused.iter().for_each(|(name, gone)| self.refund(name, gone));
         self.policy = policy;
         let local = self.services.iter().filter(|(_, service)| !service.is_import);
         let told = local
@@ -495,7 +502,8 @@ impl ServiceRegistry {
         } else {
             self.effects.push_back(RegistryEffect::Awaited { name: name.clone() });
         }
-        self.listeners.entry(name).or_default().push(Listener { callback, uid: caller.uid });
+        let listener = Listener { callback, caller: caller.clone() };
+        self.listeners.entry(name).or_default().push(listener);
         Ok(())
     }
 
@@ -539,7 +547,7 @@ impl ServiceRegistry {
             let told = RegistryEffect::Clients { callback, service: object, has_clients };
             self.effects.push_back(told);
         }
-        let listener = Listener { callback, uid: caller.uid };
+        let listener = Listener { callback, caller: caller.clone() };
         self.client_listeners.entry(name.clone()).or_default().push(listener);
         self.settle_clients(&name, Occasion::Call, objects);
         Ok(())
@@ -655,7 +663,7 @@ impl ServiceRegistry {
             if self.listeners.contains_key(name) {
                 self.effects.push_back(RegistryEffect::Awaited { name: owned() });
             }
-            self.refund(name, &[Listener { callback: service.object, uid: service.owner.uid }]);
+            self.refund(name, &[Listener { callback: service.object, caller: service.owner }]);
         }
     }
 
@@ -708,8 +716,8 @@ impl ServiceRegistry {
 
     /// Takes back the cost of entries of a name that are gone: a place of their user's, and a reference.
     fn refund(&mut self, name: &str, gone: &[Listener]) {
-        for Listener { callback: object, uid } in gone {
-            decrease(&mut self.entries, uid);
+        for Listener { callback: object, caller } in gone {
+            decrease(&mut self.entries, &caller.uid);
             let Some(references) = self.references.get_mut(object) else { continue };
             decrease(&mut references.names, name);
             if references.names.is_empty() {
@@ -756,7 +764,7 @@ fn require_room_in(
     caller: &CallingContext,
     name: &str,
 ) -> Result<(), Denial> {
-    let own = lists.get(name).into_iter().flatten().filter(|it| it.uid == caller.uid);
+    let own = lists.get(name).into_iter().flatten().filter(|it| it.caller.uid == caller.uid);
     let has_room = own.count() < LISTENERS_PER_NAME;
     has_room.then_some(()).ok_or(illegal_state("Too many listeners of this user for the name."))
 }

@@ -105,15 +105,33 @@ pub(crate) fn rules_of_users_hold(place: &Place) {
     };
     assert_eq!(said(1001, &more).as_deref(), Ok("more"));
     // Who has registered a service is believed where it is looked for.
+    add(2002, "private.carols");
     add(2001, "test.bobs");
     add(0, "test.roots");
-    add(2002, "private.carols");
-    wait_until(|| here.instances().len() == 3);
+    wait_until(|| here.instances().iter().any(|it| it.name == "test.roots"));
     assert!(here.instances().iter().all(|it| it.name.starts_with("test.")), "nobody may call it");
     for name in ["test.bobs", "test.roots"] {
         assert!(client.check(name).is_none(), "{name}");
-        assert!(!here.log_lines("who may not by the access rules").is_empty());
+        let why = format!("for {name}: user");
+        assert!(here.log_lines(&why).iter().any(|it| it.contains("who may not by the access")));
     }
+    // Other rules hold for calls by what was found before.
+    there.change_policy("allow * *\nallow call uid=2001 test.*\n");
+    wait_until(|| said(1001, &found).as_deref() == Ok("there"));
+    assert_eq!(said(1000, &found), Err(StatusCode::PERMISSION_DENIED));
+    there.change_policy(serving);
+    wait_until(|| said(1000, &found).as_deref() == Ok("there"));
+    // A service is found no more whose registrant is believed no more, and is again.
+    here.change_policy("allow * *\n");
+    wait_until(|| client.check(NAME).is_none());
+    here.change_policy(believing);
+    let mut found = None;
+    wait_until(|| {
+        found = client.check(NAME);
+        found.is_some()
+    });
+    let found = found.unwrap();
+    assert_eq!(said(1000, &found).as_deref(), Ok("there"));
     // A table in which she is another.
     signer.write(&table.replace("m1 2000", "m1 2003"), &dir);
     there.read_again();

@@ -150,6 +150,22 @@ fn other_machines_hear_what_is_registered_here_and_what_is_waited_for() {
 }
 
 #[test]
+fn who_may_not_find_a_service_any_more_hears_of_it_no_more() {
+    let mut rig = Rig::new("allow * *");
+    let listen = |callback| ManagerRequest::Listen { name: "x".into(), callback };
+    rig.ask(listen(ObjectId(3))).unwrap();
+    rig.caller.uid = 2000;
+    rig.ask(listen(ObjectId(4))).unwrap();
+    let policy = AccessPolicy::parse("allow * uid=2000").unwrap();
+    rig.registry.set_policy(policy);
+    assert_eq!(rig.effects(), [RegistryEffect::Forget(ObjectId(3))]);
+    assert!(!rig.registry.refers_to(ObjectId(3)));
+    rig.add("x", 1).unwrap();
+    let (callback, name, service) = (ObjectId(4), "x".to_owned(), ObjectId(1));
+    assert_eq!(rig.effects(), [RegistryEffect::Registered { callback, name, service }]);
+}
+
+#[test]
 fn one_user_may_not_fill_the_memory() {
     let mut rig = Rig::new("allow * *");
     let mut count = 0;
