@@ -183,7 +183,7 @@ fn play_here(seeds: &str, doors: &str, prints_hashes: bool) -> Result<String, Fa
     };
     let mut command = Command::new(programs.join("anybinder"));
     command
-        .args(["run", "--"])
+        .args(["run", "--no-manager", "--"])
         .arg(programs.join("player"))
         .args(["--seeds", seeds, "--doors", doors]);
     if prints_hashes {

@@ -26,6 +26,7 @@ pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
         &same_again.collect::<Vec<_>>(),
         SupervisionChoice::Full,
         None,
+        None,
         |_| Vec::new(),
     )?;
     Ok(ExitCode::from(status))

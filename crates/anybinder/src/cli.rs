@@ -190,6 +190,10 @@ pub(crate) struct RunOptions {
     #[arg(short, long, requires = "name")]
     pub(crate) detach: bool,
 
+    /// Start no service manager, though programs call for one and none of them is it
+    #[arg(long, conflicts_with = "manager")]
+    pub(crate) no_manager: bool,
+
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD",
           value_hint = ValueHint::CommandWithArguments)]

@@ -43,7 +43,8 @@ pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     let command: Vec<_> = command.collect();
     let variables =
         |_| RingEnvironment::without_library().variables(false, |name| env::var_os(name));
-    let status = World::enter(&devices)?.run(&command, SupervisionChoice::None, None, variables)?;
+    let status =
+        World::enter(&devices)?.run(&command, SupervisionChoice::None, None, None, variables)?;
     if status == 0 {
         say!("The world is closed: no process and no mount of it is left.");
         say!("Next: `anybinder run bash` gives you a shell with {DEVICE} in it.");

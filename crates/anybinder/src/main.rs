@@ -9,6 +9,7 @@ mod broker;
 mod cli;
 mod cluster;
 mod completions;
+mod default_manager;
 mod demo;
 mod doctor;
 mod driver;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use binder_os::private_dev::{self, BINDERFS_DIR};
 
 use crate::cli::{self, RunOptions, WorldOptions};
+use crate::default_manager::ManagerWatch;
 use crate::failure::Failure;
 use crate::metrics;
 use crate::preload::RingEnvironment;
@@ -41,8 +42,21 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
         return Err(failure);
     }
     let variables = |is_supervised| ring.variables(is_supervised, |name| env::var_os(name));
-    let status = world.run(&options.command, options_of_world.supervision(), view, variables)?;
+    let manager = options.manager_watch();
+    let supervision = options_of_world.supervision();
+    let status = world.run(&options.command, supervision, view, manager, variables)?;
     Ok(ExitCode::from(status))
+}
+
+impl RunOptions {
+    /// In the world: what watches whether it is to have a service manager that is not asked for.
+    fn manager_watch(&self) -> Option<ManagerWatch> {
+        let arguments = &self.world.manager;
+        let device = self.world.devices.names.first();
+        let device = device.filter(|_| !arguments.manager && !self.no_manager);
+        let watch = ManagerWatch::new(device?, arguments);
+        watch.inspect_err(|failure| tracing::warn!(%failure, "no service manager by itself")).ok()
+    }
 }
 
 impl WorldOptions {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -85,6 +85,26 @@ pub(crate) fn start_beside(
     arguments: &ManagerArguments,
 ) -> Result<(), Failure> {
     let Some(device) = devices.first().filter(|_| arguments.manager) else { return Ok(()) };
+    start(command_beside(dir, device, arguments)?)
+}
+
+/// The same for one that nobody has asked for, and that says nothing.
+pub(crate) fn start_quietly(
+    dir: &Path,
+    device: &str,
+    arguments: &ManagerArguments,
+) -> Result<(), Failure> {
+    let mut command = command_beside(dir, device, arguments)?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    start(command)
+}
+
+/// How a manager is started at a device in `dir`.
+fn command_beside(
+    dir: &Path,
+    device: &str,
+    arguments: &ManagerArguments,
+) -> Result<Command, Failure> {
     let mut command = Command::new(this_program()?);
     command.arg("servicemanager").arg("--background").arg(dir.join(device));
     command.arg(format!("--dialect={}", arguments.manager_dialect));
@@ -101,6 +121,10 @@ pub(crate) fn start_beside(
             command.arg(option).arg(file);
         }
     }
+    Ok(command)
+}
+
+fn start(mut command: Command) -> Result<(), Failure> {
     let status = command.status().map_err(failed("starting the service manager"))?;
     // It has reported the failure itself.
     if status.success() {

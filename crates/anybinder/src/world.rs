@@ -11,21 +11,24 @@
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use binder_fuse::{MountedBinderfs, Options, Supervisor};
 use binder_http::MetricsListener;
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
+use binder_os::readiness::{self, Readiness};
 use binder_os::seccomp::{self, NotifyFd};
 use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
+use crate::default_manager::ManagerWatch;
 use crate::driver::{self, MountPoint};
 use crate::failure::{self, Failure, failed};
 use crate::granted_users;
@@ -177,7 +180,7 @@ impl World {
 
     /// Runs `command` to its end and returns its exit status, as a shell would tell it. If it is to be
     /// `supervised`, the driver answers also what FUSE does not pass on. With a `view` it sees that at
-    /// /proc. The `variables` are put into its environment; they may depend on whether it is supervised.
+    /// /proc. A service manager that it turns out to need is started by the `manager`'s watch. The `variables` are put into its environment; they may depend on whether it is supervised.
     ///
     /// Afterwards everything inside has ended.
     ///
@@ -189,6 +192,7 @@ impl World {
         command: &[OsString],
         supervision: SupervisionChoice,
         view: Option<ServedView>,
+        manager: Option<ManagerWatch>,
         variables: impl FnOnce(bool) -> Vec<(&'static str, OsString)>,
     ) -> Result<u8, Failure> {
         let this = std::process::id();
@@ -214,7 +218,7 @@ impl World {
             }
             Fork::Parent(child) => child,
         };
-        let status = self.attend(child);
+        let status = self.attend(child, manager);
         if matches!(status, Ok(1..)) {
             servicemanager::tell_if_missed(Path::new(BINDERFS_DIR));
         }
@@ -241,9 +245,10 @@ impl World {
         &self.signals
     }
 
-    /// Passes signals on until `command` ends.
-    fn attend(&self, command: Child) -> Result<u8, Failure> {
+    /// Passes signals on until `command` ends, and sees to the world's service manager.
+    fn attend(&self, command: Child, mut manager: Option<ManagerWatch>) -> Result<u8, Failure> {
         loop {
+            self.await_signal(&mut manager)?;
             let arrived = self.signals.next().map_err(failed("waiting for signals"))?;
             match (arrived.signal, arrived.sender) {
                 (Signal::CHILD, _) => {
@@ -258,6 +263,23 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Lets the watch of the service manager do its work until a signal comes, or it has no more.
+    fn await_signal(&self, manager: &mut Option<ManagerWatch>) -> Result<(), Failure> {
+        while let Some(watch) = manager {
+            let files = [self.signals.as_fd(), watch.as_fd()].map(|it| (it, Readiness::Read));
+            let time_left = watch.time_left(Instant::now());
+            let ready =
+                readiness::wait(&files, time_left).map_err(failed("waiting for signals"))?;
+            if ready[0] {
+                return Ok(());
+            }
+            if !watch.advance(Instant::now()) {
+                *manager = None;
+            }
+        }
+        Ok(())
     }
 
     /// Looks what happened to our children; returns the status of the command once it has ended.

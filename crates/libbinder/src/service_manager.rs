@@ -9,6 +9,7 @@ mod lazy;
 mod registrations;
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 pub use dialect::{Dialect, Method};
@@ -359,15 +360,40 @@ fn ask<T>(question: impl Fn(&ServiceManager) -> Result<T, StatusCode>) -> Result
     }
 }
 
+/// For so long a program waits for a service manager that is not there yet, as one of Android's does without an end.
+const MANAGER_TIME: Duration = Duration::from_secs(5);
+/// How often it looks for one.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The same; waits so long for a service manager that is not there yet.
+fn ask_within<T>(
+    patience: Duration,
+    question: impl Fn(&ServiceManager) -> Result<T, StatusCode>,
+) -> Result<T, StatusCode> {
+    let until = Instant::now() + patience;
+    let mut has_told = false;
+    loop {
+        match ask(&question) {
+            Err(StatusCode::DEAD_OBJECT) if Instant::now() < until => {
+                if !std::mem::replace(&mut has_told, true) {
+                    tracing::info!("there is no service manager yet: it is waited for");
+                }
+                thread::sleep(LOOK_EVERY);
+            }
+            answer => return answer,
+        }
+    }
+}
+
 /// Registers an object under a name, and again at the next service manager should this one end, as
-/// [`ServiceManager::add`] does.
+/// [`ServiceManager::add`] does. A service manager that is not there yet is waited for, five seconds at most.
 ///
 /// # Errors
 ///
 /// [`StatusCode::NO_INIT`] if there is no device, [`StatusCode::DEAD_OBJECT`] if there is no service
 /// manager, or what that answers: [`StatusCode::PERMISSION_DENIED`] for one.
 pub fn add_service(identifier: &str, binder: SpIBinder) -> Result<(), StatusCode> {
-    ask(|manager| manager.add(identifier, &binder))
+    ask_within(MANAGER_TIME, |manager| manager.add(identifier, &binder))
 }
 
 /// Returns the service of that name if it is registered.
@@ -387,7 +413,7 @@ pub fn check_interface<T: FromIBinder + ?Sized>(name: &str) -> Result<Strong<T>,
 }
 
 /// Waits until a service of that name is registered, and returns it; `None` if the service manager
-/// cannot be asked.
+/// cannot be asked. One that is not there yet is waited for, five seconds at most.
 #[must_use]
 pub fn wait_for_service(name: &str) -> Option<SpIBinder> {
     logged(name, wait(name, None))
@@ -450,7 +476,8 @@ fn wait(name: &str, timeout: Option<Duration>) -> Result<Option<SpIBinder>, Stat
     if AccessorProvider::is_provided(name) {
         return try_check_service(name);
     }
-    ask(|manager| manager.wait(name, timeout))
+    let patience = timeout.map_or(MANAGER_TIME, |timeout| timeout.min(MANAGER_TIME));
+    ask_within(patience, |manager| manager.wait(name, timeout))
 }
 
 /// As [`check_interface`], and tells a service that is not registered (`None`) from an error.

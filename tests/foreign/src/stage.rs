@@ -179,7 +179,12 @@ impl Stage {
             }
         }
         command.env("ANYBINDER_TEST_DEVICE", "/dev/binder");
-        command.arg(self.dir.join("anybinder")).arg("run").args(world).arg("--");
+        command.arg(self.dir.join("anybinder")).arg("run").args(world);
+        // Each scene says whether there is one.
+        if !world.contains(&"--manager") {
+            command.arg("--no-manager");
+        }
+        command.arg("--");
         command.arg(self.dir.join(name)).args(args);
         let output = command.output().expect("timeout(1) is installed");
         let stdout = String::from_utf8_lossy(&output.stdout);

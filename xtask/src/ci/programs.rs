@@ -84,7 +84,7 @@ impl TestProgram {
         let needs_a_device = WITH_A_DEVICE.iter().any(|it| self.directory.ends_with(it));
         let mut command = if needs_a_device {
             let mut command = Command::new(built_programs().join("anybinder"));
-            command.args(["run", "--"]).arg(&self.path);
+            command.args(["run", "--no-manager", "--"]).arg(&self.path);
             command.env("ANYBINDER_TEST_DEVICE", "/dev/binder").env("ANYBINDER_TEST_KILLS", "1000");
             // Those of `foreign` go by the ring, too.
             command.env("ANYBINDER_TEST_DOORS", "fuse");

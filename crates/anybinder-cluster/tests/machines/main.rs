@@ -64,7 +64,7 @@ fn run_in_world() -> ExitCode {
         .flat_map(machine::Place::device_names)
         .collect();
     let status = Command::new(anybinder())
-        .args(["run", "--devices", &devices.join(","), "--"])
+        .args(["run", "--no-manager", "--devices", &devices.join(","), "--"])
         .arg(env::current_exe().unwrap())
         .args(env::args_os().skip(1))
         .env(IN_WORLD, "1")

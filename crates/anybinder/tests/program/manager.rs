@@ -45,6 +45,39 @@ fn a_command_that_fails_without_a_manager_is_told_of_it() {
 }
 
 #[test]
+fn a_world_whose_programs_call_for_a_manager_in_vain_is_given_one() {
+    for caller in Caller::all() {
+        let script = format!("until {PROGRAM} service list 2>/dev/null; do sleep 0.05; done");
+        let came = finish(&mut caller.run_script(&script));
+        let wanted = "Found 1 services:\n0\tmanager: [android.os.IServiceManager]\n";
+        assert_eq!((came.code(), &*came.stdout, &*came.stderr), (0, wanted, ""), "{came:?}");
+        // Nobody calls for one.
+        let alone = finish(&mut caller.run_script(&format!("sleep 1.5; {PROGRAM} ps")));
+        assert_eq!(alone.stdout, "No process has a device open.\n", "{alone:?}");
+    }
+}
+
+#[test]
+fn a_world_that_has_had_a_manager_or_wants_none_is_given_none() {
+    for caller in Caller::all() {
+        let script = format!(
+            "{PROGRAM} servicemanager & manager=$!
+             until {PROGRAM} service list 2>/dev/null; do :; done
+             kill $manager; wait $manager
+             {PROGRAM} service list 2>/dev/null; sleep 1.5; {PROGRAM} service check manager"
+        );
+        let gone = finish(&mut caller.run_script(&script));
+        assert!(!gone.stdout.contains("Service manager: found"), "{gone:?}");
+        let ask = "$0 service list 2>/dev/null; sleep 1.5; $0 service list";
+        let mut command = caller.command(&["run", "--no-manager", "--", "sh", "-c", ask]);
+        let unwanted = finish(command.arg(PROGRAM));
+        assert_eq!((unwanted.code(), &*unwanted.stdout), (1, ""), "{unwanted:?}");
+        let both = finish(&mut caller.command(&["run", "--manager", "--no-manager", "true"]));
+        assert_eq!(both.code(), 2, "{both:?}");
+    }
+}
+
+#[test]
 fn a_manager_that_cannot_be_is_told_and_there_is_no_world() {
     for caller in Caller::all() {
         let options =
