@@ -23,6 +23,8 @@ use crate::cli::{
 use crate::failure::{Failure, failed};
 use crate::inspect::{RecordTable, print};
 
+/// How long `service wait` waits for a manager that is not there yet.
+const MANAGER_TIME: Duration = Duration::from_secs(5);
 /// How long a list waits for services to tell their interfaces.
 const DESCRIPTOR_TIME: Duration = Duration::from_secs(1);
 
@@ -50,20 +52,27 @@ pub(crate) fn run(arguments: &ServiceArguments) -> Result<ExitCode, Failure> {
 
 /// The service of a name at the manager of a device, which must be there.
 pub(crate) fn require(device: &Path, name: &str) -> Result<SpIBinder, Failure> {
-    Asked::at(device, false)?.require(name)
+    Asked::at(device, false, Duration::ZERO)?.require(name)
 }
 
 impl Asked {
     fn of(arguments: &ServiceArguments) -> Result<Self, Failure> {
-        Self::at(&arguments.device, arguments.json)
+        let patience = match &arguments.command {
+            ServiceCommand::Wait(options) => {
+                options.time().map_or(MANAGER_TIME, |it| it.min(MANAGER_TIME))
+            }
+            _ => Duration::ZERO,
+        };
+        Self::at(&arguments.device, arguments.json, patience)
     }
 
-    fn at(device: &Path, is_json: bool) -> Result<Self, Failure> {
+    /// Asks the manager of a device, for which it waits so long.
+    fn at(device: &Path, is_json: bool, patience: Duration) -> Result<Self, Failure> {
         let path = device.display().to_string();
         let device = ProcessState::init_with_driver(device);
         let device = device.map_err(|error| without_device(&error))?;
-        let manager =
-            ServiceManager::of(&device).map_err(|status| without_manager(&path, status))?;
+        let manager = ServiceManager::wait_for(&device, patience);
+        let manager = manager.map_err(|status| without_manager(&path, status))?;
         Ok(Self { path, device, manager, is_json })
     }
 
@@ -176,11 +185,10 @@ fn check(asked: &Asked, options: &ServiceNameOptions) -> Result<ExitCode, Failur
 }
 
 fn wait(asked: &Asked, options: &ServiceWaitOptions) -> Result<ExitCode, Failure> {
-    let ServiceWaitOptions { name, timeout } = options;
+    let name = &options.name;
     // Its threads are told of the registration.
     asked.device.start_thread_pool().map_err(failed("starting a thread"))?;
-    let timeout = timeout.map(Duration::from_secs_f64);
-    let found = asked.manager.wait(name, timeout);
+    let found = asked.manager.wait(name, options.time());
     let found = found.map_err(asked.failed(&format!("waiting for {name}")))?;
     tell_found(asked, name, found.is_some())
 }

@@ -75,6 +75,27 @@ impl ServiceManager {
         Ok(manager)
     }
 
+    /// The one behind handle 0 of `device`; one that is not there yet is waited for, so long at most.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn wait_for(device: &DriverDevice, patience: Duration) -> Result<Self, StatusCode> {
+        let begun = Instant::now();
+        let mut has_told = false;
+        loop {
+            match Self::of(device) {
+                Err(StatusCode::DEAD_OBJECT) if begun.elapsed() < patience => {
+                    if !std::mem::replace(&mut has_told, true) {
+                        tracing::info!("there is no service manager yet: it is waited for");
+                    }
+                    thread::sleep(LOOK_EVERY);
+                }
+                found => return found,
+            }
+        }
+    }
+
     /// Which release's interface it has.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
@@ -370,19 +391,11 @@ fn ask_within<T>(
     patience: Duration,
     question: impl Fn(&ServiceManager) -> Result<T, StatusCode>,
 ) -> Result<T, StatusCode> {
-    let until = Instant::now() + patience;
-    let mut has_told = false;
-    loop {
-        match ask(&question) {
-            Err(StatusCode::DEAD_OBJECT) if Instant::now() < until => {
-                if !std::mem::replace(&mut has_told, true) {
-                    tracing::info!("there is no service manager yet: it is waited for");
-                }
-                thread::sleep(LOOK_EVERY);
-            }
-            answer => return answer,
-        }
+    if let Ok(device) = ProcessState::device() {
+        // An error is the answer to the question, too.
+        drop(ServiceManager::wait_for(&device, patience));
     }
+    ask(question)
 }
 
 /// Registers an object under a name, and again at the next service manager should this one end, as

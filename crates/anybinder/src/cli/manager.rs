@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use binder_http::parse_metrics_address;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -281,6 +282,13 @@ pub(crate) struct ServiceWaitOptions {
     /// How many seconds to wait at most [default: for ever]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<f64>,
+}
+
+impl ServiceWaitOptions {
+    /// How long it waits at most.
+    pub(crate) fn time(&self) -> Option<Duration> {
+        self.timeout.map(Duration::from_secs_f64)
+    }
 }
 
 /// Call a service, and print what it answers as words of bytes.

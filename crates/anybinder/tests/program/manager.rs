@@ -51,6 +51,10 @@ fn a_world_whose_programs_call_for_a_manager_in_vain_is_given_one() {
         let came = finish(&mut caller.run_script(&script));
         let wanted = "Found 1 services:\n0\tmanager: [android.os.IServiceManager]\n";
         assert_eq!((came.code(), &*came.stdout, &*came.stderr), (0, wanted, ""), "{came:?}");
+        // Who waits for a service waits for a manager first.
+        let script = format!("{PROGRAM} service wait manager");
+        let waited = finish(&mut caller.run_script(&script));
+        assert_eq!(waited.stdout, "Service manager: found\n", "{waited:?}");
         // Nobody calls for one.
         let alone = finish(&mut caller.run_script(&format!("sleep 1.5; {PROGRAM} ps")));
         assert_eq!(alone.stdout, "No process has a device open.\n", "{alone:?}");
