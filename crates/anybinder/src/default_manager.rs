@@ -18,8 +18,8 @@ use crate::failure::{Failure, failed};
 use crate::servicemanager;
 
 /// For so long a manager of the command's own may come after the first call for one: Android's libraries call for theirs while it
-/// starts.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// starts, which on a busy machine takes a second and more.
+const PATIENCE: Duration = Duration::from_secs(5);
 const O_NONBLOCK: i32 = 0o4000;
 const READ_BYTES: usize = 16 << 10;
 

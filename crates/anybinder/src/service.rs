@@ -24,7 +24,7 @@ use crate::failure::{Failure, failed};
 use crate::inspect::{RecordTable, print};
 
 /// How long `service wait` waits for a manager that is not there yet.
-const MANAGER_TIME: Duration = Duration::from_secs(5);
+const MANAGER_TIME: Duration = Duration::from_secs(10);
 /// How long a list waits for services to tell their interfaces.
 const DESCRIPTOR_TIME: Duration = Duration::from_secs(1);
 

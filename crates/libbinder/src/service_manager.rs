@@ -382,7 +382,7 @@ fn ask<T>(question: impl Fn(&ServiceManager) -> Result<T, StatusCode>) -> Result
 }
 
 /// For so long a program waits for a service manager that is not there yet, as one of Android's does without an end.
-const MANAGER_TIME: Duration = Duration::from_secs(5);
+const MANAGER_TIME: Duration = Duration::from_secs(10);
 /// How often it looks for one.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -399,7 +399,7 @@ fn ask_within<T>(
 }
 
 /// Registers an object under a name, and again at the next service manager should this one end, as
-/// [`ServiceManager::add`] does. A service manager that is not there yet is waited for, five seconds at most.
+/// [`ServiceManager::add`] does. A service manager that is not there yet is waited for, ten seconds at most.
 ///
 /// # Errors
 ///
@@ -426,7 +426,7 @@ pub fn check_interface<T: FromIBinder + ?Sized>(name: &str) -> Result<Strong<T>,
 }
 
 /// Waits until a service of that name is registered, and returns it; `None` if the service manager
-/// cannot be asked. One that is not there yet is waited for, five seconds at most.
+/// cannot be asked. One that is not there yet is waited for, ten seconds at most.
 #[must_use]
 pub fn wait_for_service(name: &str) -> Option<SpIBinder> {
     logged(name, wait(name, None))

@@ -56,7 +56,7 @@ fn a_world_whose_programs_call_for_a_manager_in_vain_is_given_one() {
         let waited = finish(&mut caller.run_script(&script));
         assert_eq!(waited.stdout, "Service manager: found\n", "{waited:?}");
         // Nobody calls for one.
-        let alone = finish(&mut caller.run_script(&format!("sleep 1.5; {PROGRAM} ps")));
+        let alone = finish(&mut caller.run_script(&format!("sleep 5.5; {PROGRAM} ps")));
         assert_eq!(alone.stdout, "No process has a device open.\n", "{alone:?}");
     }
 }
@@ -68,11 +68,11 @@ fn a_world_that_has_had_a_manager_or_wants_none_is_given_none() {
             "{PROGRAM} servicemanager & manager=$!
              until {PROGRAM} service list 2>/dev/null; do :; done
              kill $manager; wait $manager
-             {PROGRAM} service list 2>/dev/null; sleep 1.5; {PROGRAM} service check manager"
+             {PROGRAM} service list 2>/dev/null; sleep 5.5; {PROGRAM} service check manager"
         );
         let gone = finish(&mut caller.run_script(&script));
         assert!(!gone.stdout.contains("Service manager: found"), "{gone:?}");
-        let ask = "$0 service list 2>/dev/null; sleep 1.5; $0 service list";
+        let ask = "$0 service list 2>/dev/null; sleep 5.5; $0 service list";
         let mut command = caller.command(&["run", "--no-manager", "--", "sh", "-c", ask]);
         let unwanted = finish(command.arg(PROGRAM));
         assert_eq!((unwanted.code(), &*unwanted.stdout), (1, ""), "{unwanted:?}");
