@@ -24,6 +24,9 @@ use crate::{StatusCode, TraceId, deadline};
 /// sooner find it waiting.
 const IDLE_TIME: Duration = Duration::from_millis(200);
 
+/// After how many messages of a peer that makes no pause a thread looks whether that has been so for this long.
+const MESSAGES_PER_LOOK: u32 = 64;
+
 /// What becomes of a connection after a message, or without one.
 enum Next {
     Again(Box<Connection>),
@@ -39,14 +42,19 @@ impl SharedSession {
         if connection.has_unsent() {
             connection.send_unsent_now()?;
         }
+        let (mut messages, mut drained_at) = (0_u32, Instant::now());
         loop {
-            match self.serve_next(connection)? {
-                Next::Again(same) => connection = same,
+            connection = match self.serve_next(connection)? {
+                Next::Again(same) => same,
                 Next::Idle(idle) => {
-                    // References given back for one-way calls, for which no thread waits.
                     self.drain_idle();
                     return Ok(idle);
                 }
+            };
+            messages = messages.wrapping_add(1);
+            if messages.is_multiple_of(MESSAGES_PER_LOOK) && drained_at.elapsed() >= IDLE_TIME {
+                self.drain_idle();
+                drained_at = Instant::now();
             }
         }
     }

@@ -55,8 +55,6 @@ pub(super) struct Connection {
     unsent_files: Vec<OwnedFd>,
     /// One-way calls since the last look at what has come.
     undrained: u32,
-    /// How much is to come back for one-way calls, as far as it is known.
-    unreturned: u32,
     /// Since when the rest of a message is waited for, and since when nothing unsent has gone.
     within_since: Option<Instant>,
     stuck_since: Option<Instant>,
@@ -97,7 +95,6 @@ impl Connection {
             unsent: Vec::new(),
             unsent_files: Vec::new(),
             undrained: 0,
-            unreturned: 0,
             within_since: None,
             stuck_since: None,
             due: None,
@@ -182,9 +179,8 @@ impl Connection {
             return Ok(None);
         }
         let message = self.inbox.next(self.version, &self.limits);
-        if let Ok(Some(message)) = &message {
+        if let Ok(Some(_)) = &message {
             self.within_since = None;
-            self.unreturned = self.unreturned.saturating_sub(returned_by(message));
             if self.held_files.amount() > 0 {
                 self.charge_files()?;
             }
@@ -417,16 +413,10 @@ impl Connection {
         returned: impl FnMut(RpcMessage<OwnedFd>) -> Result<(), Ending>,
     ) -> Result<(), Ending> {
         self.undrained += 1;
-        self.unreturned = self.unreturned.saturating_add(1);
         if self.undrained < DRAIN_EACH {
             return Ok(());
         }
         self.drain(returned)
-    }
-
-    /// Returns whether something is to come back for one-way calls.
-    pub(super) fn is_undrained(&self) -> bool {
-        self.unreturned > 0
     }
 
     /// Takes in what has come on a connection on which no thread waits.
@@ -526,21 +516,12 @@ impl Connection {
     ) -> Result<(), Ending> {
         self.receive_now()?;
         while let Some(message) = self.inbox.next(self.version, &self.limits)? {
-            self.unreturned = self.unreturned.saturating_sub(returned_by(&message));
             match message {
                 message @ RpcMessage::DecStrong { .. } => returned(message)?,
                 message => self.early.push_back(message),
             }
         }
         Ok(())
-    }
-}
-
-/// Returns how much a message gives back.
-fn returned_by(message: &RpcMessage<OwnedFd>) -> u32 {
-    match message {
-        RpcMessage::DecStrong { amount, .. } => *amount,
-        RpcMessage::Transact(_) | RpcMessage::Reply(_) => 0,
     }
 }
 

@@ -249,11 +249,9 @@ impl ConnectionPool {
         first.ok_or(NoConnection::Busy)
     }
 
-    /// Takes an idle connection of which that is so.
-    pub(super) fn take_if(&self, is_so: impl Fn(&Connection) -> bool) -> Option<Box<Connection>> {
-        let mut state = self.state();
-        let place = state.idle.iter().position(|connection| is_so(connection))?;
-        state.idle.remove(place)
+    /// Returns how many connections are idle.
+    pub(super) fn idle(&self) -> usize {
+        self.state().idle.len()
     }
 
     /// Gives a connection back, or returns it with the queued call that it is for. A thread is woken

@@ -68,11 +68,15 @@ impl Drop for RpcProxy {
             table.discharge_objects(&released);
             released
         };
+        // What we have sent of it may be on its way back.
+        let is_due = released.release.is_none();
         self.session.settle(released);
         // A thread that serves a call of this session sends it with the answer.
         if !super::call::is_serving(&self.session) {
             self.session.flush_idle();
-            self.session.drain_idle();
+            if is_due {
+                self.session.drain_idle();
+            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What all connections of a session have in common.
 
 use std::fmt;
-use std::iter;
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -549,13 +548,14 @@ impl SharedSession {
         }
     }
 
-    /// Takes in what has come on idle connections after one-way calls: until their objects have been
-    /// given back, no thread reads there, and proxies of them that were dropped still count.
+    /// Takes in what the peer has given back on idle connections, for which no thread waits: on whichever it had at hand,
+    /// after one-way calls, or with objects of ours that it has let go of. Until then they still count.
     pub(super) fn drain_idle(self: &Arc<Self>) {
         // Each once: the rest may not have come.
-        let undrained: Vec<_> =
-            iter::from_fn(|| self.pool.take_if(Connection::is_undrained)).collect();
-        for mut connection in undrained {
+        for _ in 0..self.pool.idle() {
+            let Ok(mut connection) = self.pool.try_take() else {
+                break;
+            };
             let drained = connection.drain(|message| self.take_in(message));
             if self.fail(drained).is_none() {
                 return;

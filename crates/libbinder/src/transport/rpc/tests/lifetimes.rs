@@ -60,6 +60,21 @@ fn an_object_that_came_home_is_given_back_with_the_next_call() {
 }
 
 #[test]
+fn what_comes_back_after_a_one_way_call_is_read_while_calls_come_without_a_pause() {
+    let (view, _server, name) = start(|_| {});
+    let (session, root) = connect(&name, |session| session.set_max_incoming_threads(1));
+    let ours = service();
+    call(&root, KEEP, 0, |data| data.write_binder(Some(&ours.binder))).expect("kept");
+    // It holds up the one-way call, so the proxy is dropped before that is given back.
+    let kept = view.service.kept.lock().expect("no panic").pop().expect("kept");
+    call(&kept, WAIT, crate::interface::FLAG_ONEWAY, |_| Ok(())).expect("sent");
+    drop(kept);
+    ours.gate.send(()).expect("it waits");
+    ours.wait_until_done();
+    wait_until(|| echo(&root, b"on").is_ok() && session.objects() == (0, 1));
+}
+
+#[test]
 fn a_parcel_that_is_not_sent_counts_nothing() {
     let (_view, _server, name) = start(|_| {});
     let (session, root) = connect(&name, |_| {});
