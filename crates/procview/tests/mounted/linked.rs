@@ -38,10 +38,11 @@ impl Linked {
     }
 }
 
+/// A process that sleeps: it is awaited to, so that what is told of it changes no more.
 fn sleeper() -> Child {
     let child = Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
-    let comm = PathBuf::from(format!("/proc/{}/comm", child.id()));
-    while fs::read_to_string(&comm).unwrap() != "sleep\n" {
+    let stat = PathBuf::from(format!("/proc/{}/stat", child.id()));
+    while !fs::read_to_string(&stat).unwrap().contains(" (sleep) S ") {
         thread::yield_now();
     }
     child
