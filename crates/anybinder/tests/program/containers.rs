@@ -47,7 +47,11 @@ pub(crate) fn in_containers(runtime: &str, script: &str) -> Option<String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw/hello_binder.c");
     let mut command = in_mounts(&format!("{PROLOGUE}{script}"), PROGRAM, &[]);
     let outcome = finish(command.arg(source));
-    assert_eq!((outcome.code(), &*outcome.stderr), (0, ""), "{outcome:?}");
+    // runc tries for 0.3 s only, and on a busy machine the container's last process may take longer to end.
+    let kept = ["Failed to remove cgroup", "Failed to remove paths"];
+    let mut lines = outcome.stderr.lines();
+    let said = lines.find(|line| !kept.iter().any(|it| line.contains(it)));
+    assert_eq!((outcome.code(), said), (0, None), "{outcome:?}");
     Some(outcome.stdout)
 }
 
