@@ -15,8 +15,9 @@ use std::{env, fs, thread};
 use binder_os::BinderClient;
 use binder_os::binder_client::{CallError, Incoming};
 use binder_uapi::{
-    BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BC_TRANSACTION_SG, BR_TRANSACTION,
-    BinderTransactionData, BinderTransactionDataSg, TF_ONE_WAY, payload_len,
+    BC_ACQUIRE, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BC_TRANSACTION_SG,
+    BINDER_TYPE_BINDER, BR_REPLY, BR_TRANSACTION, BinderTransactionData, BinderTransactionDataSg,
+    FlatBinderObject, TF_ONE_WAY, payload_len,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use zerocopy::{FromBytes as _, IntoBytes as _};
@@ -36,6 +37,10 @@ const SLOW: u32 = 3;
 const END: u32 = 4;
 /// How many calls it has served that were one-way.
 const COUNT: u32 = 5;
+/// To keep the object that the call brings.
+const KEEP: u32 = 6;
+/// What that object answers to the call's bytes.
+const NEST: u32 = 7;
 
 /// Longer than a call stays in a lane.
 const A_WHILE: Duration = Duration::from_millis(60);
@@ -71,10 +76,15 @@ fn serve(defers: bool) -> Outcome {
         thread::sleep(Duration::from_millis(1));
     }
     println!("ready");
-    let mut oneways = 0_u32;
+    let (mut oneways, mut kept) = (0_u32, 0);
     let mut answer = |incoming: Incoming, is_oneway: bool| {
         oneways += u32::from(is_oneway);
         match incoming.code {
+            KEEP => {
+                kept = keep(&client, &incoming.data).expect("an object");
+                Vec::new()
+            }
+            NEST => call_object(&client, kept, &incoming.data).expect("an answer"),
             WHO => [incoming.sender_pid.to_ne_bytes(), incoming.sender_euid.to_ne_bytes()].concat(),
             SLOW => {
                 thread::sleep(A_WHILE);
@@ -115,6 +125,59 @@ fn serve(defers: bool) -> Outcome {
                 commands.extend(BC_REPLY.to_ne_bytes());
                 commands.extend(send(0, 0, &reply).as_bytes());
             }
+        }
+    }
+}
+
+/// Holds the object that a call has brought, whose handle this gives.
+fn keep(client: &BinderClient, data: &[u8]) -> Outcome<u32> {
+    let object = FlatBinderObject::read_from_bytes(data).map_err(|_| "half an object")?;
+    let handle = u32::try_from(object.binder)?;
+    let commands = [BC_ACQUIRE, handle].map(u32::to_ne_bytes);
+    client.exchange(commands.as_flattened(), &[], &mut [])?;
+    Ok(handle)
+}
+
+/// Calls an object, from within a call too.
+fn call_object(client: &BinderClient, handle: u32, data: &[u8]) -> Outcome<Vec<u8>> {
+    let head = BinderTransactionData { target: handle.into(), ..send(ECHO, 0, data) };
+    let commands = [&BC_TRANSACTION.to_ne_bytes()[..], head.as_bytes()].concat();
+    answer_until_reply(client, &commands, data, &mut |_| Vec::new())
+}
+
+/// Makes a call by `commands` that point to `data`, and answers those that come meanwhile.
+fn answer_until_reply(
+    client: &BinderClient,
+    commands: &[u8],
+    data: &[u8],
+    answer: &mut dyn FnMut(Vec<u8>) -> Vec<u8>,
+) -> Outcome<Vec<u8>> {
+    let (mut commands, mut reply) = (commands.to_vec(), Vec::new());
+    loop {
+        let mut returns = [0; 256];
+        let filled = client.exchange(&commands, &[data, &reply], &mut returns)?;
+        commands.clear();
+        let mut rest = &returns[..filled];
+        while let Some((code, after)) = rest.split_first_chunk() {
+            let code = u32::from_ne_bytes(*code);
+            let (payload, after) = after.split_at(payload_len(code));
+            rest = after;
+            if ![BR_TRANSACTION, BR_REPLY].contains(&code) {
+                continue;
+            }
+            let call =
+                BinderTransactionData::read_from_bytes(payload).map_err(|_| "half a call")?;
+            let mut received = Vec::new();
+            client.copy_received(&call, &mut received)?;
+            commands.extend(BC_FREE_BUFFER.to_ne_bytes());
+            commands.extend(call.buffer.to_ne_bytes());
+            if code == BR_REPLY {
+                client.exchange(&commands, &[], &mut [])?;
+                return Ok(received);
+            }
+            reply = answer(received);
+            commands.extend(BC_REPLY.to_ne_bytes());
+            commands.extend(send(0, 0, &reply).as_bytes());
         }
     }
 }
@@ -209,7 +272,7 @@ fn warm_up(client: &BinderClient) -> Outcome {
 type Check = fn() -> Outcome;
 
 fn check() -> Outcome {
-    let checks: [(&str, Check); 15] = [
+    let checks: [(&str, Check); 16] = [
         ("calls of all sizes come back whole", all_sizes),
         ("a server whose completions ride along has a lane", deferring),
         ("the server learns who calls, at each call", identity),
@@ -218,6 +281,7 @@ fn check() -> Outcome {
         ("the end of a caller leaves its server as it was", caller_ends),
         ("a call comes after the one-way before it", order),
         ("what is not plain goes by the driver", not_plain),
+        ("a call from within a call comes to the thread that waits", nested),
         ("a frozen server is not called", frozen),
         ("many callers are served", many),
         ("tools tell who has lanes", shown),
@@ -392,6 +456,43 @@ fn not_plain() -> Outcome {
         filled = client.exchange(&[], &[], &mut [0; 256])?;
     }
     expect("one that may gather buffers", seen_of("BC_TRANSACTION_SG:")? - before, 1)
+}
+
+/// Another thread of the caller's is idle, to which a call from within must not come.
+fn nested() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    let idle = client.for_another_thread();
+    // It ends with this process.
+    thread::spawn(move || idle.serve(|_| b"the other thread".to_vec()));
+    let object = FlatBinderObject { kind: BINDER_TYPE_BINDER, binder: 8, ..Default::default() };
+    let offsets = [0_u64];
+    let head = BinderTransactionData {
+        offsets_size: 8,
+        offsets: offsets.as_ptr() as u64,
+        ..send(KEEP, 0, object.as_bytes())
+    };
+    let commands = [&BC_TRANSACTION.to_ne_bytes()[..], head.as_bytes()].concat();
+    let (mut filled, mut returns) = (0, [0; 256]);
+    let mut unsent = &commands[..];
+    while filled < 64 {
+        filled = client.exchange(unsent, &[object.as_bytes(), offsets.as_bytes()], &mut returns)?;
+        unsent = &[];
+    }
+    for len in 0..20_u8 {
+        warm_up(&client)?;
+        let question: Vec<u8> = (0..len).collect();
+        let head = send(NEST, 0, &question);
+        let commands = [&BC_TRANSACTION.to_ne_bytes()[..], head.as_bytes()].concat();
+        let (mut asked, answer) = (Vec::new(), vec![len; 3]);
+        let told = answer_until_reply(&client, &commands, &question, &mut |question| {
+            asked.push(question);
+            answer.clone()
+        })?;
+        expect("what was asked of the thread that waits", asked, vec![question])?;
+        expect("what it answered", told, answer)?;
+    }
+    warm_up(&client)
 }
 
 fn frozen() -> Outcome {
