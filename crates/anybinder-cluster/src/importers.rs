@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use binder_cluster::{Instance, MachineAddress, Ownership};
 use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::pipe::fcntl_setpipe_size;
 use service_manager::{AccessAction, Balancing, InstanceCalls, ManagerServer};
 
 use crate::balance::InstanceKey;
@@ -39,6 +40,8 @@ pub(crate) const CALLS_TOLD: &str = "told";
 const ANSWER_TIME: Duration = Duration::from_millis(250);
 /// How many importers there may be: each is a process.
 const IMPORTERS_MAX: usize = 1000;
+/// What a pipe holds as it is made.
+const PIPE_BYTES: usize = 64 << 10;
 /// How many instances of one service are called.
 const INSTANCES_MAX: usize = 64;
 
@@ -368,11 +371,11 @@ impl Importers {
         self.0.manager.change_registry(|it| it.set_importer(pid, true));
         let (this, name) = (self.clone(), name.to_owned());
         let follow = move || this.follow(&name, pid, BufReader::new(stdout));
-        let begun = importer.tell(sources).and_then(|()| {
-            // It reads the first line at once. What waits for it later would hold the lock meanwhile.
-            fcntl_setfl(&importer.stdin, OFlags::NONBLOCK)?;
-            thread::Builder::new().name("importer".into()).spawn(follow)
-        });
+        // What waits for it would hold the lock meanwhile.
+        let begun = fcntl_setfl(&importer.stdin, OFlags::NONBLOCK).map_err(io::Error::from);
+        let begun = begun
+            .and_then(|()| importer.tell(sources))
+            .and_then(|()| thread::Builder::new().name("importer".into()).spawn(follow));
         if let Err(error) = begun {
             importer.kill();
             let _ = importer.child.wait();
@@ -474,6 +477,10 @@ impl Importer {
         }
         let line = ImportSource::write_line(&sources);
         self.sources = sources;
+        if line.len() > PIPE_BYTES {
+            // Many instances with long rules. If the system allows no more, the write says so.
+            let _ = fcntl_setpipe_size(&self.stdin, line.len().next_multiple_of(PIPE_BYTES));
+        }
         self.stdin.write_all(line.as_bytes())
     }
 }
@@ -504,5 +511,25 @@ mod tests {
             );
         }
         assert_eq!(ImportSource::parse_line("tls://a.example:1 7"), None);
+    }
+
+    #[test]
+    fn as_many_instances_as_there_may_be_are_told_without_waiting_for_a_reader() {
+        let mut child = Command::new("sleep").arg("60").stdin(Stdio::piped()).spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        fcntl_setfl(&stdin, OFlags::NONBLOCK).unwrap();
+        let (sources, calls) = (Vec::new(), Vec::new());
+        let mut importer =
+            Importer { child, stdin, is_ready: false, sources, calls, is_asked: false };
+        let users: Vec<_> = (0..200).map(|nr| (2_000_000_000_u32 + nr).to_string()).collect();
+        let owners: PermittedUsers = users.join(",").parse().expect("users");
+        let sources = (1..).take(INSTANCES_MAX).map(|port: u16| ImportSource {
+            key: (format!("tls://a.example:{port}").parse().expect("an address"), 7),
+            owners: owners.clone(),
+        });
+        let told = importer.tell(sources.collect());
+        importer.kill();
+        importer.child.wait().unwrap();
+        told.expect("the pipe has room");
     }
 }
