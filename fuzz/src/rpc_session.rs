@@ -135,8 +135,8 @@ impl Peer {
                 }
             }
         }
-        let files = transaction.body.files.len();
-        assert!(files <= transaction.body.positions.len());
+        let positions = transaction.body.lists.as_ref().map_or(0, |lists| lists.positions.len());
+        assert!(transaction.body.files() <= positions);
         match transaction.address {
             None => {}
             Some(address) if has_answer => {

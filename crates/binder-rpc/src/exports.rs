@@ -159,7 +159,7 @@ impl<L: Clone, F> Exports<L, F> {
         if bytes > limits.max_queued_bytes {
             return Err(Ending::OnewayBytes { bytes, limit: limits.max_queued_bytes });
         }
-        let files = self.queued_files + transaction.body.files.len();
+        let files = self.queued_files + transaction.body.files();
         if files > limits.max_queued_files {
             return Err(Ending::OnewayFiles { files, limit: limits.max_queued_files });
         }
@@ -179,7 +179,7 @@ impl<L: Clone, F> Exports<L, F> {
         export.owed += 1;
         if let Some(next) = export.early.remove(&export.due) {
             self.queued_bytes -= charge(&next);
-            self.queued_files -= next.body.files.len();
+            self.queued_files -= next.body.files();
             return Ran::Next(export.object.clone(), next);
         }
         export.is_running = false;

@@ -10,8 +10,8 @@ use zerocopy::FromBytes;
 use crate::message::{Parts, WireParcel, split};
 use crate::wire::{COMMAND_DEC_STRONG, WireHeader};
 use crate::{
-    Address, BadParcel, Ending, MAX_FILES, ProtocolVersion, ReceivedParcel, Reply, RpcMessage,
-    RpcTransaction, SessionLimits,
+    Address, BadParcel, Ending, MAX_FILES, ParcelLists, ProtocolVersion, ReceivedParcel, Reply,
+    RpcMessage, RpcTransaction, SessionLimits,
 };
 
 /// The least room for a read.
@@ -196,7 +196,7 @@ impl<F> Inbox<F> {
                 let lists = take_lists(&parcel, &mut self.files);
                 let mut body = self.take_body(place, lists, end);
                 let address = target.unwrap_or_else(|bad| {
-                    body.bad = Some(Box::new(bad.into()));
+                    body.lists.get_or_insert_default().bad = Some(bad.into());
                     None
                 });
                 RpcMessage::Transact(RpcTransaction {
@@ -226,19 +226,23 @@ impl<F> Inbox<F> {
     /// Makes the body of a message that ends at `end`: it has the buffer, or, if more has arrived, a
     /// copy.
     #[inline(always)]
-    fn take_body(&mut self, place: Range<usize>, lists: Lists<F>, end: usize) -> ReceivedParcel<F> {
-        let Lists { positions, files, bad } = lists;
+    fn take_body(
+        &mut self,
+        place: Range<usize>,
+        lists: Option<Box<ParcelLists<F>>>,
+        end: usize,
+    ) -> ReceivedParcel<F> {
         if end < self.buffer.len() {
             self.start = end;
             let mut buffer = (self.take_empty)();
             buffer.extend_from_slice(&self.buffer[place]);
-            return ReceivedParcel { buffer, start: 0, positions, files, bad };
+            return ReceivedParcel { buffer, start: 0, lists };
         }
         self.start = 0;
         self.usual_bytes = self.usual_bytes.max(end.next_multiple_of(STEP_BYTES)).min(MOST_BYTES);
         let mut buffer = core::mem::take(&mut self.buffer);
         buffer.truncate(place.end);
-        ReceivedParcel { buffer, start: place.start, positions, files, bad }
+        ReceivedParcel { buffer, start: place.start, lists }
     }
 
     /// Refuses descriptors that came with bytes of which nothing is left, and more than the message can
@@ -258,17 +262,10 @@ fn place(parcel: &WireParcel<'_>, end: usize) -> Range<usize> {
     data_end - parcel.data.len()..data_end
 }
 
-/// What comes with a parcel.
-struct Lists<F> {
-    positions: Vec<u32>,
-    files: Vec<F>,
-    bad: Option<Box<BadParcel>>,
-}
-
 #[inline(always)]
-fn take_lists<F>(parcel: &WireParcel<'_>, files: &mut VecDeque<F>) -> Lists<F> {
+fn take_lists<F>(parcel: &WireParcel<'_>, files: &mut VecDeque<F>) -> Option<Box<ParcelLists<F>>> {
     if parcel.positions.is_empty() && parcel.bad.is_none() {
-        return Lists { positions: Vec::new(), files: Vec::new(), bad: None };
+        return None;
     }
     let (listed, received) = (parcel.descriptors, files.len());
     let missing = (listed > received).then_some(BadParcel::MissingDescriptors { listed, received });
@@ -277,9 +274,6 @@ fn take_lists<F>(parcel: &WireParcel<'_>, files: &mut VecDeque<F>) -> Lists<F> {
         // It is unknown where they belong.
         files.clear();
     }
-    Lists {
-        positions: parcel.positions.iter().map(|position| position.get()).collect(),
-        files,
-        bad: parcel.bad.or(missing).map(Box::new),
-    }
+    let positions = parcel.positions.iter().map(|position| position.get()).collect();
+    Some(Box::new(ParcelLists { positions, files, bad: parcel.bad.or(missing) }))
 }

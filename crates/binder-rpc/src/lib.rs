@@ -36,7 +36,9 @@ pub use exports::{Oneway, OnewayArrival, Released};
 pub use imports::PendingRelease;
 pub use inbox::{Inbox, Partial};
 pub use limits::{MAX_FILES, SessionLimits};
-pub use message::{BadParcel, Listed, ReceivedParcel, Reply, RpcMessage, RpcTransaction};
+pub use message::{
+    BadParcel, Listed, ParcelLists, ReceivedParcel, Reply, RpcMessage, RpcTransaction,
+};
 pub use session::{Entered, SendRefusal, SessionObjects, SessionRemains, Start};
 pub use special::Extensions;
 pub use turns::{CallDirection, NestedCall, Turns};

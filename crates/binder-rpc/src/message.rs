@@ -52,18 +52,30 @@ pub struct ReceivedParcel<F> {
     pub buffer: Vec<u8>,
     /// Where the parcel begins in that memory.
     pub start: usize,
+    /// What came with it; nearly always nothing.
+    pub lists: Option<Box<ParcelLists<F>>>,
+}
+
+/// What comes with a parcel beside its bytes.
+#[derive(Debug)]
+pub struct ParcelLists<F> {
     /// Where the listed objects lie in the parcel.
     pub positions: Vec<u32>,
     /// The descriptors that came with it.
     pub files: Vec<F>,
     /// Why the parcel must not be read.
-    pub bad: Option<Box<BadParcel>>,
+    pub bad: Option<BadParcel>,
+}
+
+impl<F> Default for ParcelLists<F> {
+    fn default() -> Self {
+        Self { positions: Vec::new(), files: Vec::new(), bad: None }
+    }
 }
 
 impl<F> Default for ReceivedParcel<F> {
     fn default() -> Self {
-        let (buffer, positions, files) = (Vec::new(), Vec::new(), Vec::new());
-        Self { buffer, start: 0, positions, files, bad: None }
+        Self { buffer: Vec::new(), start: 0, lists: None }
     }
 }
 
@@ -81,9 +93,22 @@ impl<F> ReceivedParcel<F> {
         self.buffer.shrink_to_fit();
     }
 
+    /// Returns how many descriptors came with it.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.lists.as_ref().map_or(0, |lists| lists.files.len())
+    }
+
+    /// Returns why the parcel must not be read.
+    #[must_use]
+    pub fn bad(&self) -> Option<&BadParcel> {
+        self.lists.as_ref()?.bad.as_ref()
+    }
+
     /// Returns what is listed as an object: where it lies, and what it is.
     pub fn objects(&self) -> impl Iterator<Item = (u32, Result<Listed, BadAddress>)> {
-        self.positions.iter().filter_map(|&position| {
+        let positions = self.lists.iter().flat_map(|lists| &lists.positions);
+        positions.filter_map(|&position| {
             let at = usize::try_from(position).ok()?;
             let (kind, rest) = U32::read_from_prefix(self.data().get(at..)?).ok()?;
             let listed = match kind.get() {
@@ -113,7 +138,7 @@ pub enum Listed {
 /// A call.
 #[derive(Debug)]
 pub struct RpcTransaction<F> {
-    /// The object; `None` is the special target, or a [bad](ReceivedParcel::bad) one.
+    /// The object; `None` is the special target, or a [bad](ParcelLists::bad) one.
     pub address: Option<Address>,
     /// The method.
     pub code: u32,
@@ -171,8 +196,8 @@ impl<F> RpcMessage<F> {
     #[must_use]
     pub fn files(&self) -> usize {
         match self {
-            Self::Transact(transaction) => transaction.body.files.len(),
-            Self::Reply(reply) => reply.body.files.len(),
+            Self::Transact(transaction) => transaction.body.files(),
+            Self::Reply(reply) => reply.body.files(),
             Self::DecStrong { .. } => 0,
         }
     }

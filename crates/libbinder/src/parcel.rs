@@ -51,10 +51,21 @@ pub struct BorrowedParcel<'a> {
     is_sent: bool,
     /// The object for whose call it was prepared, by its place in memory; of others, none.
     prepared_for: Option<Place>,
-    /// When the call that it is sent with ends.
-    deadline: Option<Instant>,
-    user: Option<u32>,
+    /// What is said of the call that it is sent with; nearly always nothing.
+    call: Option<Box<CallTerms>>,
     lent: PhantomData<&'a mut ()>,
+}
+
+// It is moved several times in each call, by instructions in line if it is no larger.
+const _: () = assert!(size_of::<Parcel>() <= 128);
+
+/// How a call is to be made.
+#[derive(Default)]
+struct CallTerms {
+    /// When it ends.
+    deadline: Option<Instant>,
+    /// As which user, over a device.
+    user: Option<u32>,
 }
 
 /// Where an object is: whether elsewhere, and the address of it or of its proxy.
@@ -227,8 +238,7 @@ impl BorrowedParcel<'_> {
             is_sensitive: false,
             is_sent: false,
             prepared_for: None,
-            deadline: None,
-            user: None,
+            call: None,
             lent: PhantomData,
         }
     }
@@ -246,22 +256,27 @@ impl BorrowedParcel<'_> {
     /// When the call that it is sent with ends, answered or not.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.deadline
+        self.call.as_ref()?.deadline
     }
 
     /// Has the call that it is sent with end by then; earlier, if that was said before.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.deadline = crate::deadline::earliest(self.deadline, deadline);
+        if deadline.is_some() {
+            let call = self.call.get_or_insert_default();
+            call.deadline = crate::deadline::earliest(call.deadline, deadline);
+        }
     }
 
     /// As which user the call is made that it is sent with, over a device; `None` is that of this process.
     pub(crate) fn user(&self) -> Option<u32> {
-        self.user
+        self.call.as_ref()?.user
     }
 
     /// Has the call be made as that user.
     pub(crate) fn set_user(&mut self, user: Option<u32>) {
-        self.user = user;
+        if user.is_some() || self.call.is_some() {
+            self.call.get_or_insert_default().user = user;
+        }
     }
 
     /// The same parcel, lent on for a shorter time.

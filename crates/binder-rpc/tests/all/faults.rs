@@ -2,9 +2,9 @@
 
 use binder_rpc::handshake::{self, HandshakeError};
 use binder_rpc::{
-    Address, BadAddress, BadParcel, CallDirection, Ending, Entered, Inbox, Oneway, PendingRelease,
-    ProtocolVersion, ReceivedParcel, Reply, RpcMessage, RpcTransaction, SendRefusal, SessionLimits,
-    SessionObjects, SessionSide, Turns, encode, special,
+    Address, BadAddress, BadParcel, CallDirection, Ending, Entered, Inbox, Oneway, ParcelLists,
+    PendingRelease, ProtocolVersion, ReceivedParcel, Reply, RpcMessage, RpcTransaction,
+    SendRefusal, SessionLimits, SessionObjects, SessionSide, Turns, encode, special,
 };
 
 type Side = SessionObjects<&'static str, u32, u32>;
@@ -64,7 +64,7 @@ fn bad_parcel(bytes: &[u8], files: u32, version: ProtocolVersion) -> BadParcel {
     };
     let next: Result<Option<RpcMessage<u32>>, _> = inbox.next(version, &SessionLimits::default());
     assert!(matches!(next, Ok(Some(RpcMessage::DecStrong { .. }))), "{next:?}");
-    *body.bad.expect("a bad parcel")
+    *body.bad().expect("a bad parcel")
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn an_address_is_one_of_either_side() {
     let Ok(Some(RpcMessage::Transact(RpcTransaction { address: None, body, .. }))) = read else {
         panic!("read {read:?}");
     };
-    assert_eq!(body.bad.as_deref(), Some(&BadParcel::Address(bad)));
+    assert_eq!(body.bad(), Some(&BadParcel::Address(bad)));
     assert_eq!(fault(&message(2, &call[..16]), 0, ProtocolVersion::V1), Ending::BadAddress(bad));
     for owner in [SessionSide::Client, SessionSide::Server] {
         let address = Address { owner, number: 7 };
@@ -236,7 +236,8 @@ fn one_ways_that_wait_hold_few_descriptors() {
     let mut session = Side::new(SessionSide::Server, ProtocolVersion::V1, limits);
     let address = session.send_own(1, || "object").expect("room");
     let mut bring = |order, files: u32| {
-        let body = ReceivedParcel { files: (0..files).collect(), ..ReceivedParcel::default() };
+        let lists = ParcelLists { files: (0..files).collect(), ..ParcelLists::default() };
+        let body = ReceivedParcel { lists: Some(Box::new(lists)), ..ReceivedParcel::default() };
         let (code, flags, callee) = (1, 1, Some(address));
         let oneway = RpcTransaction {
             address: callee,

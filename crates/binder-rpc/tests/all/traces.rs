@@ -108,8 +108,8 @@ fn check(name: &str, text: &str) {
     };
     assert_eq!(count(&server, &holds_root), 1, "{name}");
     let lists_binders = |it: &RpcMessage<()>| match it {
-        RpcMessage::Transact(call) => !call.body.positions.is_empty(),
-        RpcMessage::Reply(reply) => !reply.body.positions.is_empty(),
+        RpcMessage::Transact(call) => call.body.objects().next().is_some(),
+        RpcMessage::Reply(reply) => reply.body.objects().next().is_some(),
         RpcMessage::DecStrong { .. } => false,
     };
     assert_eq!(count(&client, &lists_binders) > 0, version.lists_binders(), "{name}");

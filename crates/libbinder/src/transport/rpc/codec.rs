@@ -1,6 +1,7 @@
 //! How a session names objects in its parcels.
 
 use std::fmt;
+use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -109,63 +110,71 @@ impl SharedSession {
         mut body: ReceivedParcel<OwnedFd>,
         tell: Tell,
     ) -> Result<Result<Parcel, StatusCode>, Ending> {
+        let listed = body.lists.is_some().then(|| self.listed(&mut body, tell)).transpose()?;
+        let (objects, refused) = listed.unwrap_or_default();
+        let codec = Arc::<Self>::clone(self);
+        let parcel = Parcel::received_into(codec, body.buffer, body.start, objects);
+        // A bad one that is dropped gives back what it names.
+        Ok(refused.map_or(Ok(parcel), Err))
+    }
+
+    /// Takes in the objects that came with a parcel, and says why that is refused, if it is.
+    fn listed(
+        &self,
+        body: &mut ReceivedParcel<OwnedFd>,
+        tell: Tell,
+    ) -> Result<(Vec<ParcelObject>, Option<StatusCode>), Ending> {
         let (mut objects, mut refused) = (Vec::new(), None);
-        if !body.positions.is_empty() {
-            let mut files: Vec<_> = body.files.drain(..).map(Some).collect();
-            let mut budget: Option<Arc<RelayBudget>> = None;
-            for (position, listed) in body.objects() {
-                let listed = self.named(listed.map_err(Ending::from))?;
-                let held = match listed {
-                    Ok(Listed::Binder(address)) => match self.named(self.enter(address, tell))? {
-                        Ok(binder) => HeldObject::Binder { binder, name: None },
-                        Err(status) => {
-                            refused = Some(status);
-                            continue;
-                        }
-                    },
+        let files = body.lists.as_mut().map(|lists| mem::take(&mut lists.files));
+        let mut files: Vec<_> = files.into_iter().flatten().map(Some).collect();
+        let mut budget: Option<Arc<RelayBudget>> = None;
+        for (position, listed) in body.objects() {
+            let listed = self.named(listed.map_err(Ending::from))?;
+            let held = match listed {
+                Ok(Listed::Binder(address)) => match self.named(self.enter(address, tell))? {
+                    Ok(binder) => HeldObject::Binder { binder, name: None },
                     Err(status) => {
                         refused = Some(status);
                         continue;
                     }
-                    Ok(Listed::StandIn(number)) => {
-                        let address = Address { owner: self.terms.role.other(), number };
-                        let entered = match self.terms.relays_files() {
-                            true => self.named(self.enter(address, tell))?,
-                            false => {
-                                Err(self.refuse(&"a file is relayed, which was not agreed on"))
-                            }
-                        };
-                        match entered {
-                            Ok(object) => {
-                                let new = || Arc::new(RelayBudget::new(&self.streams));
-                                let facts = Arc::clone(budget.get_or_insert_with(new));
-                                let (name, facts) = (None, Some(facts as _));
-                                HeldObject::StandIn(StandIn { object, name, facts })
-                            }
-                            Err(status) => {
-                                refused = Some(status);
-                                continue;
-                            }
+                },
+                Err(status) => {
+                    refused = Some(status);
+                    continue;
+                }
+                Ok(Listed::StandIn(number)) => {
+                    let address = Address { owner: self.terms.role.other(), number };
+                    let entered = match self.terms.relays_files() {
+                        true => self.named(self.enter(address, tell))?,
+                        false => Err(self.refuse(&"a file is relayed, which was not agreed on")),
+                    };
+                    match entered {
+                        Ok(object) => {
+                            let new = || Arc::new(RelayBudget::new(&self.streams));
+                            let facts = Arc::clone(budget.get_or_insert_with(new));
+                            let (name, facts) = (None, Some(facts as _));
+                            HeldObject::StandIn(StandIn { object, name, facts })
+                        }
+                        Err(status) => {
+                            refused = Some(status);
+                            continue;
                         }
                     }
-                    Ok(Listed::File(index)) => {
-                        let place = usize::try_from(index).ok();
-                        match place.and_then(|index| files.get_mut(index)).and_then(Option::take) {
-                            Some(file) => HeldObject::File(file),
-                            // The parcel's reader will find nothing there.
-                            None => continue,
-                        }
+                }
+                Ok(Listed::File(index)) => {
+                    let place = usize::try_from(index).ok();
+                    match place.and_then(|index| files.get_mut(index)).and_then(Option::take) {
+                        Some(file) => HeldObject::File(file),
+                        // The parcel's reader will find nothing there.
+                        None => continue,
                     }
-                };
-                let offset = usize::try_from(position).unwrap_or(usize::MAX);
-                objects.push(ParcelObject { offset, held });
-            }
+                }
+            };
+            let offset = usize::try_from(position).unwrap_or(usize::MAX);
+            objects.push(ParcelObject { offset, held });
         }
-        let codec = Arc::<Self>::clone(self);
-        let parcel = Parcel::received_into(codec, body.buffer, body.start, objects);
-        // A bad one that is dropped gives back what it names.
-        let refused = refused.or_else(|| body.bad.map(|bad| self.refuse(&*bad)));
-        Ok(refused.map_or(Ok(parcel), Err))
+        let refused = refused.or_else(|| body.bad().map(|bad| self.refuse(bad)));
+        Ok((objects, refused))
     }
 
     /// Takes a name that means nothing here for an error of its call alone. Names that the peer gives its
