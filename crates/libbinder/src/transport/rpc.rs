@@ -8,6 +8,7 @@
 
 mod answer;
 mod awaited;
+mod busy;
 mod call;
 mod codec;
 mod connection;

@@ -1,7 +1,7 @@
 //! Idle sessions.
 
-use binder::IBinder;
 use binder::transport::rpc::RpcSession;
+use binder::{IBinder, SpIBinder};
 use binder_testkit::wait_until;
 
 use crate::server::{Server, may_open};
@@ -34,4 +34,10 @@ fn a_thousand_idle_sessions_cost_a_server_few_threads_and_little_memory() {
     let again = server.status("VmRSS");
     println!("{} threads, {again} KiB", server.status("Threads"));
     assert!(again <= MAX_KIB, "{again} KiB");
+    // Of those that were busy few have a thread still.
+    let is_busy = |(_, root): &(_, SpIBinder)| (0..300).all(|_| root.ping_binder() == Ok(()));
+    assert!(sessions[..20].iter().all(is_busy));
+    wait_until(|| server.status("Threads") <= MAX_THREADS);
+    println!("{} threads", server.status("Threads"));
+    assert!(sessions.iter().all(|(_, root)| root.ping_binder() == Ok(())));
 }

@@ -10,6 +10,7 @@ use binder_rpc::{
     encode, special,
 };
 
+use super::busy::MessagePace;
 use super::call::serving;
 use super::codec::{count_files, files};
 use super::connection::Connection;
@@ -23,9 +24,6 @@ use crate::{StatusCode, TraceId, deadline};
 /// How long a thread waits for the next call of a connection before it leaves that to the reader. Calls that come
 /// sooner find it waiting.
 const IDLE_TIME: Duration = Duration::from_millis(200);
-
-/// After how many messages of a peer that makes no pause a thread looks whether that has been so for this long.
-const MESSAGES_PER_LOOK: u32 = 64;
 
 /// What becomes of a connection after a message, or without one.
 enum Next {
@@ -42,25 +40,29 @@ impl SharedSession {
         if connection.has_unsent() {
             connection.send_unsent_now()?;
         }
-        let (mut messages, mut drained_at) = (0_u32, Instant::now());
+        let mut pace = MessagePace::new();
         loop {
-            connection = match self.serve_next(connection)? {
+            let idle_time = (!pace.stays()).then_some(IDLE_TIME);
+            connection = match self.serve_next(connection, idle_time)? {
                 Next::Again(same) => same,
                 Next::Idle(idle) => {
                     self.drain_idle();
                     return Ok(idle);
                 }
             };
-            messages = messages.wrapping_add(1);
-            if messages.is_multiple_of(MESSAGES_PER_LOOK) && drained_at.elapsed() >= IDLE_TIME {
+            // A thread that stays looks at no idle connection.
+            if pace.count(IDLE_TIME, || self.pool.is_empty()) {
                 self.drain_idle();
-                drained_at = Instant::now();
             }
         }
     }
 
-    /// Waits for one message and does what it asks.
-    fn serve_next(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<Next, Ending> {
+    /// Waits for one message, for so long at most, and does what it asks.
+    fn serve_next(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+        idle_time: Option<Duration>,
+    ) -> Result<Next, Ending> {
         let message = loop {
             if let Some(message) = connection.arrived()? {
                 break message;
@@ -69,7 +71,7 @@ impl SharedSession {
                 // Before this thread may sleep for long.
                 self.flush(&mut connection)?;
             }
-            if connection.wait_for_call(IDLE_TIME)? {
+            if connection.wait_for_call(idle_time)? {
                 return Ok(Next::Idle(connection));
             }
         };
@@ -96,9 +98,9 @@ impl SharedSession {
             Some(address) => connection = self.answer_call(connection, address, transaction)?,
             None => {
                 self.ending().map_or(Ok(()), Err)?;
-                let reply = match &transaction.body.bad {
+                let reply = match transaction.body.bad() {
                     None => self.answer_special(&transaction),
-                    Some(bad) => Err(self.refuse(&**bad)),
+                    Some(bad) => Err(self.refuse(bad)),
                 };
                 if !transaction.is_oneway() {
                     self.reply(&mut connection, None, reply)?;

@@ -229,6 +229,10 @@ impl Connection {
     /// for the first time.
     fn receive_within(&mut self, timeout: Option<Duration>) -> Result<bool, Ending> {
         let wanted = timeout.map(|left| {
+            if self.socket_timeout == Some(left) {
+                // As before nearly every call.
+                return left;
+            }
             let grains = left.as_nanos().div_ceil(DUE_GRAIN.as_nanos()).max(1);
             DUE_GRAIN.saturating_mul(u32::try_from(grains).unwrap_or(u32::MAX))
         });
@@ -239,9 +243,7 @@ impl Connection {
             (Some(known), Some(wanted)) => known == wanted || known < wanted && !self.has_expired,
         };
         if !does {
-            let bounded = self.link.set_receive_timeout(wanted);
-            bounded.map_err(|error| lost(&error))?;
-            self.socket_timeout = wanted;
+            self.set_socket_timeout(wanted)?;
         }
         match self.receive(ReadMode::Wait) {
             Err(ending) if self.socket_timeout.is_some() && is_again(&ending) => {
@@ -258,11 +260,21 @@ impl Connection {
     /// Waits for a call as [`wait`](Self::wait) does, but for no longer than that before one has begun; says whether the
     /// connection is idle.
     #[inline(always)]
-    pub(super) fn wait_for_call(&mut self, at_most: Duration) -> Result<bool, Ending> {
+    pub(super) fn wait_for_call(&mut self, at_most: Option<Duration>) -> Result<bool, Ending> {
         if self.partial(WaitFor::Call).is_some() {
             return self.wait(WaitFor::Call).map(|()| false);
         }
-        self.receive_within(Some(at_most))
+        if at_most.is_none() && self.socket_timeout.is_some() {
+            // It would do, but is to cost nothing.
+            self.set_socket_timeout(None)?;
+        }
+        self.receive_within(at_most)
+    }
+
+    fn set_socket_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Ending> {
+        self.link.set_receive_timeout(timeout).map_err(|error| lost(&error))?;
+        self.socket_timeout = timeout;
+        Ok(())
     }
 
     /// Gives up memory that an idle connection does not need.

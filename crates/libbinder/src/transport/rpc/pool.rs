@@ -249,6 +249,11 @@ impl ConnectionPool {
         first.ok_or(NoConnection::Busy)
     }
 
+    /// Returns whether there is no connection, in use or not.
+    pub(super) fn is_empty(&self) -> bool {
+        self.state().total == 0
+    }
+
     /// Returns how many connections are idle.
     pub(super) fn idle(&self) -> usize {
         self.state().idle.len()

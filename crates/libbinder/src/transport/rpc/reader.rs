@@ -300,6 +300,10 @@ impl AwaitedConnections {
                 let key = usize::try_from(data).unwrap_or(usize::MAX);
                 let watched = self.state().watched.try_remove(key);
                 if let Some((connection, watcher)) = watched {
+                    if let ConnectionWatcher::Served(_) = watcher {
+                        // Its thread waits for many calls now, of each of which the system would tell here as well, in vain.
+                        let _ = epoll::delete(&self.epoll, connection.link().as_fd());
+                    }
                     watcher.go_on(connection);
                 }
             }
