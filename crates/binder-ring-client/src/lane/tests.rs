@@ -25,6 +25,8 @@ const DATA: [u8; 4] = [1, 2, 3, 4];
 
 /// What happens while the thread sleeps, and why it wakes up.
 type Deed = (fn(&Process), SleepEnd);
+/// What a handler of a signal does.
+type Handler = fn(&Process);
 
 /// A process with one thread and one lane, whose server and driver are played.
 struct Process {
@@ -33,6 +35,8 @@ struct Process {
     is_lent: Cell<bool>,
     script: RefCell<VecDeque<Deed>>,
     left_within: Cell<Option<CallLeft>>,
+    /// A handler that runs, unnoticed, when the thread has looked so many times for what handlers do.
+    handler: Cell<Option<(u32, Handler)>>,
     /// How the driver answers.
     adopts: Cell<Result<(), Errno>>,
     opens: Cell<Result<(), Errno>>,
@@ -53,6 +57,7 @@ impl Process {
             is_lent: Cell::new(false),
             script: RefCell::default(),
             left_within: Cell::new(None),
+            handler: Cell::new(None),
             adopts: Cell::new(Ok(())),
             opens: Cell::new(Ok(())),
             asked: Cell::new(0),
@@ -101,6 +106,14 @@ impl Process {
         (end, call)
     }
 
+    fn run_handler(&self) {
+        match self.handler.take() {
+            Some((0, handler)) => handler(self),
+            Some((looks, handler)) => self.handler.set(Some((looks - 1, handler))),
+            None => {}
+        }
+    }
+
     fn play(&self, script: &[Deed]) {
         self.script.borrow_mut().extend(script);
     }
@@ -129,6 +142,11 @@ impl RingSystem for Process {
 
     fn ring_wait(&self, _: SlotIndex, _: u32) -> Result<(), Errno> {
         unreachable!("the ring is played")
+    }
+
+    fn has_handled_signal(&self) -> bool {
+        self.run_handler();
+        false
     }
 }
 
@@ -222,7 +240,9 @@ impl LaneSystem for Process {
     }
 
     fn call_left_within(&self) -> Option<CallLeft> {
-        self.left_within.get()
+        let left = self.left_within.get();
+        self.run_handler();
+        left
     }
 }
 
@@ -328,31 +348,64 @@ fn a_lane_pauses_for_what_its_server_does_not_for_signals() {
     }
 }
 
+/// A handler leaves the thread's call, to make one of its own.
+fn leave_within(process: &Process) {
+    let left = process.lane().head().word.leave();
+    process.left_within.set(Some(left).filter(|left| *left != CallLeft::Over));
+}
+
+fn claim_and_leave_within(process: &Process) {
+    claim(process);
+    leave_within(process);
+}
+
+/// Handlers, and whether the call is made that they leave.
+const HANDLERS: [(Handler, bool); 2] = [(leave_within, false), (claim_and_leave_within, true)];
+
 #[test]
 fn a_call_that_a_handler_has_left_is_not_left_again() {
-    let leave: fn(&Process) = |process| {
-        let left = process.lane().head().word.leave();
-        process.left_within.set(Some(left));
-    };
-    for (deed, end, is_run) in [
-        (leave as fn(&Process), INTERRUPTED, false),
-        (
-            |process| {
-                claim(process);
-                let left = process.lane().head().word.leave();
-                process.left_within.set(Some(left));
-            },
-            INTERRUPTED,
-            true,
-        ),
-    ] {
+    for (handler, is_run) in HANDLERS {
         for slept in [SleepEnd::Woken, SleepEnd::Interrupted] {
             let process = Process::new();
             let mut caller = process.with_lane();
-            process.play(&[(deed, slept)]);
+            process.play(&[(handler, slept)]);
             let (ended, call) = process.call(&mut caller, &send());
-            assert_eq!((ended, call.write_consumed > 0), (end, is_run));
+            assert_eq!((ended, call.write_consumed > 0), (INTERRUPTED, is_run));
         }
+    }
+}
+
+#[test]
+fn the_reply_before_is_not_that_of_a_call_which_a_handler_has_left() {
+    for (handler, is_run) in HANDLERS {
+        let has_left = (0..6).map(|looks| {
+            let process = Process::new();
+            let mut caller = process.with_lane();
+            process.play(&[(reply, SleepEnd::Woken)]);
+            assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::Done);
+            process.received.take();
+            process.is_lent.set(false);
+            // It may come at any moment; if it comes too late, there is a reply.
+            process.handler.set(Some((looks, handler)));
+            process.play(&[(
+                |process| {
+                    if process.left_within.get().is_none() {
+                        process.handler.set(None);
+                        reply(process);
+                        process.lane().head().reply.len.store(3, Ordering::Relaxed);
+                    }
+                },
+                SleepEnd::Woken,
+            )]);
+            let (ended, call) = process.call(&mut caller, &send());
+            if ended == LaneEnd::Done {
+                assert_eq!(process.received.borrow().len(), 3, "it is the reply of before");
+                return false;
+            }
+            assert_eq!((ended, call.write_consumed > 0), (INTERRUPTED, is_run));
+            true
+        });
+        assert!(has_left.collect::<Vec<_>>().contains(&true));
     }
 }
 

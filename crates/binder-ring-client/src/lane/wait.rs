@@ -38,23 +38,28 @@ pub(super) fn call_and_wait(
     spins.spin(own_cpu, other_cpu, || word.is_over() || system.has_handled_signal());
     loop {
         let is_interrupted = system.has_handled_signal();
-        if let Some(left) = system.call_left_within() {
-            return Waited { left: Some(left), is_interrupted: true };
-        }
         if is_interrupted || in_vain == MOST_IN_VAIN {
-            return Waited { left: Some(word.leave()), is_interrupted };
+            return waited(word.leave(), is_interrupted, system);
         }
         let Some(value) = word.prepare_caller_to_sleep() else {
-            return Waited { left: Some(CallLeft::Over), is_interrupted };
+            return waited(CallLeft::Over, is_interrupted, system);
         };
         in_vain += 1;
         match system.sleep(word.word(), value) {
             SleepEnd::Woken => {}
             SleepEnd::TimedOut => in_vain = MOST_IN_VAIN,
-            SleepEnd::Interrupted => {
-                let left = system.call_left_within().unwrap_or_else(|| word.leave());
-                return Waited { left: Some(left), is_interrupted: true };
-            }
+            SleepEnd::Interrupted => return waited(word.leave(), true, system),
         }
     }
+}
+
+/// How the wait has ended, by what the word says.
+///
+/// A handler may have left the call at any moment before, and then it only looks as if it were over: so the handler is asked after the
+/// word, not before. One that comes later finds nothing to be left.
+#[inline(always)]
+fn waited(left: CallLeft, is_interrupted: bool, system: &impl LaneSystem) -> Waited {
+    let within = system.call_left_within();
+    let is_interrupted = is_interrupted || within.is_some();
+    Waited { left: Some(within.unwrap_or(left)), is_interrupted }
 }
