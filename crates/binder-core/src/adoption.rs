@@ -1,10 +1,11 @@
 //! Calls that reached their server without the driver, and become the driver's while they are served.
 
-use binder_uapi::{BinderTransactionData, BinderTransactionDataSg};
+use binder_uapi::{BC_TRANSACTION, BR_TRANSACTION, BinderTransactionData, BinderTransactionDataSg};
 
 use crate::context::{Caller, Context};
 use crate::error::Errno;
 use crate::lane::LaneTarget;
+use crate::node::Strength;
 use crate::process::ProcessKey;
 use crate::thread::{Thread, ThreadKey, no_error};
 use crate::transaction::{Transaction, TransactionKind};
@@ -71,7 +72,11 @@ impl Context {
             priority: self.threads[thread].priority,
             replaced_priority: None,
             buffer: None,
+            held_target: Some(target.node),
         });
+        self.hold_locally(target.node, Strength::Strong);
+        self.processes[from.process].counters.count_command(BC_TRANSACTION);
+        self.processes[server].counters.count_return(BR_TRANSACTION);
         self.threads[thread].stack = Some(transaction);
         self.queue_deferred(thread, Work::TransactionComplete);
         self.threads[server_thread].stack = Some(transaction);

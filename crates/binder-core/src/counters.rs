@@ -1,6 +1,9 @@
 //! How often each command and each return went by.
 
-use binder_uapi::{BR_NOOP, payload_len};
+use binder_uapi::{
+    BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_NOOP, BR_REPLY, BR_TRANSACTION,
+    BR_TRANSACTION_COMPLETE, payload_len,
+};
 
 /// `BC_` codes are numbered from 0; so many are known.
 const COMMANDS: usize = 22;
@@ -38,9 +41,7 @@ impl Counters {
     }
 
     pub(crate) fn count_command(&mut self, code: u32) {
-        if let Some(count) = count_of(&mut self.commands, COMMAND_FAMILY, code) {
-            *count = count.wrapping_add(1);
-        }
+        self.add_commands(code, 1);
     }
 
     /// Counts what a read was given. `BR_NOOP` is left out, as in Linux: it only fills the place
@@ -66,6 +67,39 @@ impl Counters {
         }
     }
 
+    /// Counts a return that was not given to a read.
+    pub(crate) fn count_return(&mut self, code: u32) {
+        self.add_returns(code, 1);
+    }
+
+    /// Counts calls that were made and answered without the driver, on the caller's side.
+    pub(crate) fn count_direct_calls(&mut self, calls: u32) {
+        self.add_commands(BC_TRANSACTION, calls);
+        self.add_returns(BR_TRANSACTION_COMPLETE, calls);
+        self.add_returns(BR_REPLY, calls);
+        self.add_commands(BC_FREE_BUFFER, calls);
+    }
+
+    /// The same on the side of the server.
+    pub(crate) fn count_direct_replies(&mut self, replies: u32) {
+        self.add_returns(BR_TRANSACTION, replies);
+        self.add_commands(BC_FREE_BUFFER, replies);
+        self.add_commands(BC_REPLY, replies);
+        self.add_returns(BR_TRANSACTION_COMPLETE, replies);
+    }
+
+    fn add_commands(&mut self, code: u32, more: u32) {
+        if let Some(count) = count_of(&mut self.commands, COMMAND_FAMILY, code) {
+            *count = count.wrapping_add(more);
+        }
+    }
+
+    fn add_returns(&mut self, code: u32, more: u32) {
+        if let Some(count) = count_of(&mut self.returns, RETURN_FAMILY, code) {
+            *count = count.wrapping_add(more);
+        }
+    }
+
     /// Adds what another counted.
     pub fn add(&mut self, other: &Self) {
         let sums = self.commands.iter_mut().chain(&mut self.returns);
@@ -85,7 +119,7 @@ fn count_of(counts: &mut [u32], family: u32, code: u32) -> Option<&mut u32> {
 mod tests {
     use alloc::vec::Vec;
 
-    use binder_uapi::{BC_REPLY, BR_REPLY, BR_SPAWN_LOOPER, BR_TRANSACTION_COMPLETE};
+    use binder_uapi::BR_SPAWN_LOOPER;
 
     use super::*;
 

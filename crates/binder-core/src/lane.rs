@@ -3,6 +3,7 @@
 use binder_uapi::BinderPtrCookie;
 
 use crate::context::Context;
+use crate::counters::Counters;
 use crate::error::Errno;
 use crate::identity::UidMap;
 use crate::looper::Looper;
@@ -85,6 +86,20 @@ impl Context {
         self.unhold_locally(target.node, Strength::Strong);
     }
 
+    /// Counts calls by a lane, of which the parties alone knew: so many as the caller says, and replies as the server does.
+    pub fn count_lane(&mut self, caller: ProcessKey, calls: u32, server: ProcessKey, replies: u32) {
+        self.counters_of(caller).count_direct_calls(calls);
+        self.counters_of(server).count_direct_replies(replies);
+    }
+
+    /// Those of a process, or of all that have ended.
+    fn counters_of(&mut self, process: ProcessKey) -> &mut Counters {
+        match self.processes.get_mut(process) {
+            Some(state) => &mut state.counters,
+            None => &mut self.past,
+        }
+    }
+
     /// Whether an idle thread of the process is to come to the driver: there is work, or there would be no idle thread left of
     /// which the driver knows, and a further one is to be asked for.
     pub fn wants_idle_thread(&self, process: ProcessKey) -> bool {
@@ -124,8 +139,11 @@ mod tests {
 
     use super::*;
     use crate::context::{Caller, Waits};
+    use crate::env::Nowhere;
     use crate::freeze::{Patience, Program};
     use crate::identity::{Opener, UidRange};
+    use crate::release::ReleaseProgress;
+    use crate::snapshot::Snapshot;
 
     struct Scene {
         context: Context,
@@ -186,6 +204,20 @@ mod tests {
         let uids = UidMap::new(vec![UidRange { inside: 0, outside: 7, len: 1 }]);
         let elsewhere = scene(0, uids);
         assert_eq!(elsewhere.context.lane_target(elsewhere.client, 0), Err(Errno::EPERM));
+    }
+
+    #[test]
+    fn calls_by_a_lane_are_counted_of_those_who_live_and_of_those_who_have_ended() {
+        let Scene { mut context, server, client, .. } = scene(0, UidMap::identity());
+        context.count_lane(client, 3, server, 2);
+        let Snapshot { processes, counters, .. } = context.snapshot();
+        let of = |key| &processes.iter().find(|it| it.key == key).expect("a process").counters;
+        assert_eq!((of(client).commands()[0], of(client).returns()[3]), (3, 3));
+        assert_eq!((of(server).commands()[1], of(server).returns()[2]), (2, 2));
+        assert_eq!((counters.commands()[3], counters.returns()[6]), (5, 5));
+        assert_eq!(context.release(client, &mut Nowhere), ReleaseProgress::Done);
+        context.count_lane(client, 1, server, 0);
+        assert_eq!(context.snapshot().counters.commands()[0], 4);
     }
 
     #[test]

@@ -189,6 +189,7 @@ impl Context {
             priority: None,
             replaced_priority: None,
             buffer: Some(buffer),
+            held_target: None,
         });
         self.threads[waiting].stack = self.transactions[call].from_parent;
         self.queue_on_thread(waiting, Work::Transaction(reply));

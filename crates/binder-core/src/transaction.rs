@@ -71,6 +71,8 @@ pub(crate) struct Transaction {
     pub(crate) replaced_priority: Option<Priority>,
     /// Start of its buffer in the receiver's mapping; `None` once freed.
     pub(crate) buffer: Option<u32>,
+    /// The object that it holds itself, since it has no buffer that does.
+    pub(crate) held_target: Option<NodeKey>,
 }
 
 /// The handle that a call or one-way goes to.
@@ -235,6 +237,7 @@ impl Context {
             priority: self.threads[thread].priority,
             replaced_priority: None,
             buffer: Some(buffer),
+            held_target: None,
         });
         if is_oneway {
             let mut completion = self.completion_of_oneway(caller.process, target.owner);
@@ -465,6 +468,9 @@ impl Context {
     /// Parts a transaction from its receiver, which is done with it or gone, and from its buffer,
     /// which lives on until the receiver frees it.
     pub(crate) fn leave_receiver(&mut self, transaction: TransactionKey) {
+        if let Some(node) = self.transactions[transaction].held_target.take() {
+            self.unhold_locally(node, Strength::Strong);
+        }
         let state = &mut self.transactions[transaction];
         let start = state.buffer.take();
         let Some(receiver) = state.to_process.take() else { return };

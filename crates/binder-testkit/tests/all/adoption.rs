@@ -1,6 +1,8 @@
 //! Calls that the driver adopts from a server that serves them already.
 
-use binder_testkit::Return::{DeadReply, Reply, Transaction, TransactionComplete};
+use binder_testkit::Return::{
+    DeadReply, Decrefs, Release, Reply, Transaction, TransactionComplete,
+};
 use binder_testkit::{
     CoreRig, Message, Mode, Party, Stage, commands, expect, introduce, settle_down,
 };
@@ -123,6 +125,37 @@ fn a_call_is_adopted_though_its_handle_is_given_back() {
         server.write(commands().reply(Message::new(0).bytes(b"reply")));
         expect!(client.woken() => [TransactionComplete, Reply(reply)]);
         assert_eq!(client.data(&reply), *b"reply");
+    });
+}
+
+#[test]
+fn the_object_is_held_until_its_call_is_over() {
+    with_scene(|scene| {
+        let Scene { server, client, handle, .. } = scene;
+        let idle = server.thread();
+        idle.park();
+        assert_eq!(scene.adopt(client, server), Ok(()));
+        client.thread().write(commands().release(*handle));
+        idle.assert_parked();
+        client.park();
+        server.write(commands().reply(Message::new(0)));
+        expect!(client.woken() => [TransactionComplete, Reply(_reply)]);
+        expect!(idle.woken() => [Release(_, _), Decrefs(_, _)]);
+    });
+}
+
+#[test]
+fn what_was_adopted_is_counted() {
+    with_scene(|scene| {
+        let Scene { server, client, .. } = scene;
+        let counted = || {
+            let counters = scene.core().snapshot().counters;
+            (counters.commands()[0], counters.returns()[2])
+        };
+        let (calls, receipts) = counted();
+        assert_eq!(scene.adopt(client, server), Ok(()));
+        assert_eq!(counted(), (calls + 1, receipts + 1));
+        client.exit_thread();
     });
 }
 
