@@ -149,6 +149,7 @@ impl Device {
         self.state.submit(None, DeviceState::run, |state| {
             if let Some(work) = work.take() {
                 state.note_time();
+                state.lanes.note_work(None);
                 result = Some(work(state));
             }
             self.hand_out(state, batch);
@@ -159,7 +160,9 @@ impl Device {
     /// Waits for the state. For a thread that answers no requests; [`run`](Self::run) is due afterwards, for
     /// those that have come in line.
     pub(crate) fn lock(&self) -> impl std::ops::DerefMut<Target = DeviceState> {
-        self.state.lock()
+        let mut state = self.state.lock();
+        state.lanes.note_work(None);
+        state
     }
 }
 
@@ -212,6 +215,10 @@ impl DeviceState {
             Job::WorkFor(caller, _) => (None, Some(*caller)),
             Job::Work(_) => (None, None),
         };
+        self.lanes.note_work(match &job {
+            Job::Event(_) => caller.map(|(process, _)| process),
+            Job::Work(_) | Job::WorkFor(..) => None,
+        });
         self.clients.set_caller(caller.map_or(0, |(_, tid)| tid));
         if self.tracer.is_some()
             || self.is_measured()

@@ -149,6 +149,7 @@ fn reclaim_idle_pages(shared: &SessionShared, least_turns: u32) {
 fn end_idle_turn(shared: &SessionShared) {
     for device in shared.devices() {
         let end: DeviceWork = Box::new(|state| {
+            state.end_idle_turn_of_lanes();
             state.frontend.end_idle_turn();
             state.frontend.shrink();
             state.clients.shrink();

@@ -88,6 +88,9 @@ impl SessionShared {
         };
         let name = next.cursor.is_at_start().then(|| device.name.clone());
         self.ask(&device, move |state| {
+            if next.cursor.is_at_start() {
+                state.count_lane_calls();
+            }
             let items = state.frontend.context().snapshot_slice(&mut next.cursor);
             let interfaces = if next.shows_interfaces {
                 interfaces_of(state, &items)

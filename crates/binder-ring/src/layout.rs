@@ -9,7 +9,7 @@
 //! one.
 
 use core::mem::{offset_of, size_of};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::bell::Bell;
 use crate::slot::SlotWord;
@@ -61,6 +61,31 @@ pub struct SegmentHeader {
     _unused: [u32; 10],
     /// The numbers of the lanes that the client calls or is called by, or 0: one that is not here is taken back.
     pub lanes: [AtomicU32; LANES],
+    /// How many calls the client has made or answered by each, of which the driver does not know.
+    pub lane_calls: [CallCount; LANES],
+}
+
+/// Counts the calls of a lane on one side. Written by the client, by one thread at a time.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct CallCount(AtomicU32);
+
+impl CallCount {
+    /// Counts a call.
+    #[inline(always)]
+    pub fn count(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Takes back a call that was counted: the driver counts it.
+    pub fn take_back(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
+    }
+
+    /// How many there were. It begins anew after 2^32.
+    pub fn total(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// The client's threads may ask for lanes.

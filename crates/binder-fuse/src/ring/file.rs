@@ -11,7 +11,8 @@ use binder_frontend::RequestContext;
 use binder_lane::LaneNote;
 use binder_os::{RingMemory, ring_memory};
 use binder_ring::layout::{
-    CALLS_BY_LANES, DATA_BYTES, IN_NO_CALL, IS_LOOPER, LANES, SERVES_LANES, SLOTS, SlotHead,
+    CALLS_BY_LANES, CallCount, DATA_BYTES, IN_NO_CALL, IS_LOOPER, LANES, SERVES_LANES, SLOTS,
+    SlotHead,
 };
 use binder_ring::{
     Bell, MOST_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex,
@@ -428,6 +429,12 @@ impl RingFile {
             lane.store(number, Ordering::Release);
             self.has_lane[place].store(number != 0, Ordering::Relaxed);
         }
+    }
+
+    /// How many calls the client says that it has made or answered by the lane at a place.
+    pub(super) fn lane_calls(&self, place: usize) -> u32 {
+        let header = self.memory.segment().header();
+        header.lane_calls.get(place).map_or(0, CallCount::total)
     }
 
     /// A place in the list that no lane has. With the device's lock.

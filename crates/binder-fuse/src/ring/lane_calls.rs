@@ -68,18 +68,27 @@ impl DeviceState {
         let (place, server_place) = place.zip(server_place).ok_or(Errno::EMFILE)?;
         let id = self.lanes.next_id();
         self.lanes.last = Some(id);
-        let end = PlaceInRing { ring, place };
+        let end = PlaceInRing::new(ring, place);
         let caller = LaneThread { process, tid, slot, uid, payer, end };
-        let server = PlaceInRing { ring: server, place: server_place };
+        let server = PlaceInRing::new(server, server_place);
         server.ring.set_gate(true);
         caller.end.set(Some(id));
         server.set(Some(id));
         server.ring.count_offers(1);
         self.frontend.context_mut().hold_lane(&target);
         let offer = Some(offer);
-        let (is_revoked, granted_at) = (false, Instant::now());
-        let lane = Lane { id, caller, handle, target, server, offer, is_revoked, granted_at };
-        self.lanes.lanes.push(lane);
+        self.lanes.lanes.push(Lane {
+            id,
+            caller,
+            handle,
+            target,
+            server,
+            offer,
+            is_revoked: false,
+            granted_at: Instant::now(),
+            may_have_changed: true,
+            is_used: true,
+        });
         let place = u32::try_from(place).unwrap_or(u32::MAX);
         let server_euid = target.server_euid;
         Ok(LaneOpen { handle, fd: 0, id: id.number(), place, server_euid })
@@ -165,6 +174,17 @@ impl DeviceState {
         self.lanes.revoke_all();
     }
 
+    /// Counts the calls by lanes, of which clients alone have known.
+    pub(crate) fn count_lane_calls(&mut self) {
+        self.lanes.count_calls(self.frontend.context_mut());
+    }
+
+    /// Takes lanes back that are not used.
+    pub(crate) fn end_idle_turn_of_lanes(&mut self) {
+        self.count_lane_calls();
+        self.lanes.end_idle_turn();
+    }
+
     /// Sees what has become of lanes, once something was done with the device: takes back those that are not what they were,
     /// lets go of what those held, and tells servers whether their threads may look for calls.
     pub(crate) fn see_to_lanes(&mut self) {
@@ -173,6 +193,9 @@ impl DeviceState {
         }
         let context = self.frontend.context();
         for lane in &mut self.lanes.lanes {
+            if !std::mem::take(&mut lane.may_have_changed) {
+                continue;
+            }
             let Lane { caller, handle, target, server, .. } = &*lane;
             let is_as_it_was = caller.end.ring.is_current()
                 && server.ring.is_current()
@@ -184,10 +207,13 @@ impl DeviceState {
         }
         // A thread of a server that serves a call of a lane needs the object.
         let ended: Vec<Lane> = self.lanes.lanes.extract_if(.., |it| it.has_ended()).collect();
-        for lane in &ended {
-            self.frontend.context_mut().release_lane(&lane.target);
+        let is_any = !ended.is_empty();
+        let context = self.frontend.context_mut();
+        for mut lane in ended {
+            lane.count_calls(context);
+            context.release_lane(&lane.target);
         }
-        if !ended.is_empty() {
+        if is_any {
             self.frontend.carry_out_effects();
         }
         let context = self.frontend.context();

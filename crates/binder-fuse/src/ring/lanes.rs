@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use binder_core::{Errno, LaneTarget, ProcessKey};
+use binder_core::{Context, Errno, LaneTarget, ProcessKey};
 use binder_lane::{LaneId, LaneNote, NoteKind};
 use binder_ring::SlotIndex;
 use binder_uapi::{LaneAccept, LaneOpen};
@@ -45,6 +45,10 @@ pub(super) struct Lane {
     pub(super) offer: Option<LaneOffer>,
     pub(super) is_revoked: bool,
     pub(super) granted_at: Instant,
+    /// Whether something was done since the last look by which it may not be what it was.
+    pub(super) may_have_changed: bool,
+    /// Whether it was made calls by since a turn of the housekeeper's began.
+    pub(super) is_used: bool,
 }
 
 /// The thread that calls by a lane.
@@ -64,6 +68,8 @@ pub(super) struct LaneThread {
 pub(super) struct PlaceInRing {
     pub(super) ring: Arc<RingFile>,
     pub(super) place: usize,
+    /// How many calls the client had counted there when it was last asked.
+    counted: u32,
 }
 
 /// What a server is to be given.
@@ -87,6 +93,17 @@ pub(crate) enum LaneAnswer {
 }
 
 impl PlaceInRing {
+    pub(super) fn new(ring: Arc<RingFile>, place: usize) -> Self {
+        let counted = ring.lane_calls(place);
+        Self { ring, place, counted }
+    }
+
+    /// How many calls the client has counted since this was asked last.
+    fn take_calls(&mut self) -> u32 {
+        let calls = self.ring.lane_calls(self.place);
+        calls.wrapping_sub(std::mem::replace(&mut self.counted, calls))
+    }
+
     pub(super) fn set(&self, id: Option<LaneId>) {
         self.ring.set_lane(self.place, id.map_or(0, LaneId::number));
     }
@@ -111,6 +128,13 @@ impl Lane {
         end.ring.is_current() && end.ring.lane_note(*slot).is(self.id, NoteKind::Calls)
     }
 
+    /// Has the driver count the calls of which it does not know.
+    pub(super) fn count_calls(&mut self, context: &mut Context) {
+        let (calls, replies) = (self.caller.end.take_calls(), self.server.take_calls());
+        self.is_used |= calls != 0;
+        context.count_lane(self.caller.process, calls, self.target.server, replies);
+    }
+
     /// Takes it back: it is not there for anyone who looks from here on.
     pub(super) fn revoke(&mut self) {
         if !self.is_revoked {
@@ -126,6 +150,14 @@ impl Lane {
 }
 
 impl Lanes {
+    /// Notes that something was done for a process, or for none: a lane of others is as it was.
+    pub(crate) fn note_work(&mut self, of: Option<ProcessKey>) {
+        for lane in &mut self.lanes {
+            lane.may_have_changed |= of
+                .is_none_or(|process| [lane.caller.process, lane.target.server].contains(&process));
+        }
+    }
+
     /// Whether there are none, and nothing is to be seen to.
     pub(super) fn is_empty(&self) -> bool {
         self.lanes.is_empty()
@@ -159,6 +191,20 @@ impl Lanes {
             && oldest.granted_at.elapsed() >= KEPT_FOR
         {
             oldest.revoke();
+        }
+    }
+
+    /// Has the driver count the calls of which it does not know.
+    pub(super) fn count_calls(&mut self, context: &mut Context) {
+        self.lanes.iter_mut().for_each(|lane| lane.count_calls(context));
+    }
+
+    /// Takes those back that were not used since the turn before.
+    pub(super) fn end_idle_turn(&mut self) {
+        for lane in &mut self.lanes {
+            if !std::mem::take(&mut lane.is_used) {
+                lane.revoke();
+            }
         }
     }
 

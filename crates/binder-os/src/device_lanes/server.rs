@@ -457,7 +457,16 @@ impl ServedLane {
         head.reply.outcome.store(CallOutcome::Replied as u32, Ordering::Relaxed);
         head.reply.flags.store(reply.flags, Ordering::Relaxed);
         head.reply.len.store(len, Ordering::Relaxed);
-        let woken = head.word.finish(true)?;
+        let replies = context.header().lane_calls.get(self.place);
+        // A caller that has its reply may ask at once how many there were.
+        if let Some(replies) = replies {
+            replies.count();
+        }
+        let finished = head.word.finish(true);
+        if let (Some(replies), Err(LeftToDriver)) = (replies, &finished) {
+            replies.take_back();
+        }
+        let woken = finished?;
         let own = context.note().end(self.id, NoteKind::Serves);
         self.wake_caller(woken);
         // The driver was told by a caller that lies, and waits for a reply as well.

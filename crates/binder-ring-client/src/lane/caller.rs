@@ -328,6 +328,9 @@ impl<P> CallerLane<P> {
         if !note(system).end(self.id, NoteKind::Calls) {
             return self.after_adoption(system, call, commands, is_interrupted);
         }
+        if let Some(calls) = header(system).lane_calls.get(self.at) {
+            calls.count();
+        }
         commands.free(system.buffers());
         let mut returns = LaneReturns::new();
         returns.push(BR_TRANSACTION_COMPLETE);

@@ -212,17 +212,21 @@ impl Drop for Server {
     }
 }
 
-/// How many calls and one-ways the driver has seen.
-fn seen() -> Outcome<u64> {
-    seen_of("BC_TRANSACTION:")
+/// How many calls, replies and one-ways the driver has sent on.
+fn sent() -> Outcome<u64> {
+    number_of("transaction: ")
 }
 
-/// How many commands of a name, with a colon behind it, the driver has seen.
-fn seen_of(command: &str) -> Outcome<u64> {
+/// How many commands of a name there were, those of lanes included.
+fn count_of(command: &str) -> Outcome<u64> {
+    number_of(&format!("{command}: "))
+}
+
+/// The number at the end of the line in the statistics that begins so.
+fn number_of(heading: &str) -> Outcome<u64> {
     let text = fs::read_to_string(STATISTICS)?;
-    let line = text.lines().find(|line| line.starts_with(command));
-    let (_, count) = line.and_then(|line| line.split_once(": ")).unwrap_or(("", "0"));
-    Ok(count.parse()?)
+    let line = text.lines().find(|line| line.starts_with(heading));
+    Ok(line.and_then(|line| line.split(' ').next_back()).map_or(Ok(0), str::parse)?)
 }
 
 fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
@@ -254,14 +258,14 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// On a busy processor the next call may always be made before the server has come to look. Calls with pauses between leave it the time.
 fn warm_up(client: &BinderClient) -> Outcome {
     for round in 0..1000 {
-        let before = seen()?;
+        let before = sent()?;
         for _ in 0..WARM_UP {
             if round >= HURRIED_ROUNDS {
                 thread::sleep(PAUSE);
             }
             echo(client, 8)?;
         }
-        if seen()? - before < u64::from(WARM_UP) / 4 {
+        if sent()? - before < u64::from(WARM_UP) / 2 {
             return Ok(());
         }
     }
@@ -272,7 +276,7 @@ fn warm_up(client: &BinderClient) -> Outcome {
 type Check = fn() -> Outcome;
 
 fn check() -> Outcome {
-    let checks: [(&str, Check); 16] = [
+    let checks: [(&str, Check); 17] = [
         ("calls of all sizes come back whole", all_sizes),
         ("a server whose completions ride along has a lane", deferring),
         ("the server learns who calls, at each call", identity),
@@ -285,6 +289,7 @@ fn check() -> Outcome {
         ("a frozen server is not called", frozen),
         ("many callers are served", many),
         ("tools tell who has lanes", shown),
+        ("calls by lanes are counted as others are", counted),
         ("who is traced has no lanes", traced),
         ("a caller that scribbles harms its own calls alone", scribbling_caller),
         ("a server that scribbles harms the calls to it alone", scribbling_server),
@@ -334,9 +339,9 @@ fn identity() -> Outcome {
     let mut passes_by = false;
     for _ in 0..50 {
         warm_up(&client)?;
-        let before = seen()?;
+        let before = sent()?;
         expect("who calls", who(&client)?, (pid, uid))?;
-        passes_by = seen()? == before;
+        passes_by = sent()? == before;
         if passes_by {
             break;
         }
@@ -431,7 +436,7 @@ fn not_plain() -> Outcome {
     let client = open()?;
     warm_up(&client)?;
     for (flags, what) in [(TF_ONE_WAY, "a one-way"), (0x20, "one whose buffer is to be cleared")] {
-        let before = seen()?;
+        let before = sent()?;
         let head = send(ECHO, flags, &[]);
         let commands = [&BC_TRANSACTION.to_ne_bytes()[..], head.as_bytes()].concat();
         let mut returns = [0; 256];
@@ -440,14 +445,15 @@ fn not_plain() -> Outcome {
         while flags != TF_ONE_WAY && filled < 64 {
             filled = client.exchange(&[], &[], &mut returns)?;
         }
-        expect(what, seen()? - before, 1)?;
+        let sent = sent()? - before;
+        expect(what, sent, if flags == TF_ONE_WAY { 1 } else { 2 })?;
     }
-    let before = seen()?;
+    let before = sent()?;
     echo(&client, 100_000)?;
-    expect("a large call", seen()? - before, 1)?;
+    expect("a large call, and its reply", sent()? - before, 2)?;
     // It could bring buffers, though it brings none.
     warm_up(&client)?;
-    let before = seen_of("BC_TRANSACTION_SG:")?;
+    let before = count_of("BC_TRANSACTION_SG")?;
     let transaction_data = send(ECHO, 0, b"gather");
     let head = BinderTransactionDataSg { transaction_data, buffers_size: 0 };
     let commands = [&BC_TRANSACTION_SG.to_ne_bytes()[..], head.as_bytes()].concat();
@@ -455,7 +461,7 @@ fn not_plain() -> Outcome {
     while filled < 64 {
         filled = client.exchange(&[], &[], &mut [0; 256])?;
     }
-    expect("one that may gather buffers", seen_of("BC_TRANSACTION_SG:")? - before, 1)
+    expect("one that may gather buffers", count_of("BC_TRANSACTION_SG")? - before, 1)
 }
 
 /// Another thread of the caller's is idle, to which a call from within must not come.
@@ -560,6 +566,23 @@ fn shown() -> Outcome {
     expect("open files with lanes", doors()?, 2)
 }
 
+fn counted() -> Outcome {
+    let _server = Server::start("server")?;
+    let client = open()?;
+    warm_up(&client)?;
+    let counts = || -> Outcome<[u64; 4]> {
+        let [calls, replies] = [count_of("BC_TRANSACTION")?, count_of("BC_REPLY")?];
+        Ok([calls, replies, count_of("BR_TRANSACTION")?, count_of("BR_REPLY")?])
+    };
+    let before = counts()?;
+    (0..WARM_UP).try_for_each(|_| echo(&client, 4))?;
+    let expected = before.map(|count| count + u64::from(WARM_UP));
+    expect("commands and returns", counts()?, expected)?;
+    // Of those that are gone as well.
+    drop(client);
+    expect("commands and returns", counts()?, expected)
+}
+
 fn traced() -> Outcome {
     let _server = Server::start("server")?;
     let client = open()?;
@@ -568,9 +591,9 @@ fn traced() -> Outcome {
     let trace = Server(trace);
     let until = Instant::now() + Duration::from_secs(20);
     loop {
-        let before = seen()?;
+        let before = sent()?;
         (0..WARM_UP).try_for_each(|_| echo(&client, 4))?;
-        if seen()? - before == u64::from(WARM_UP) {
+        if sent()? - before == 2 * u64::from(WARM_UP) {
             break;
         }
         expect("calls pass a traced driver by", Instant::now() < until, true)?;
