@@ -20,6 +20,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
+use ::binder::transport::driver::DeviceOptions;
 use binder_os::lanes_wanted_after;
 
 use crate::actor::Actor;
@@ -282,7 +283,7 @@ fn assemble(
             let server = shared(service::start_with(&device, cores.server, open)?);
             let mut kinds =
                 vec![(What::Ring, Completions::Own), (What::DeferredRing, Completions::Deferred)];
-            if lanes_wanted_after().is_some() {
+            if lanes_wanted_after(None).is_some() {
                 kinds = vec![
                     (What::Lane, Completions::Own),
                     (What::DeferredLane, Completions::Deferred),
@@ -301,7 +302,8 @@ fn assemble(
     }
     if options.libbinder {
         let (client, server) = library::start(&device.with_file_name("hwbinder"), cores)?;
-        let what = if lanes_wanted_after().is_some() { What::LibraryLane } else { What::Library };
+        let has_lanes = DeviceOptions::default().lanes_after.is_some();
+        let what = if has_lanes { What::LibraryLane } else { What::Library };
         let carries = CallCargo::Bytes;
         peers.push(Peer { what, carries, client, server: shared(server), daemon, traced: None });
     }

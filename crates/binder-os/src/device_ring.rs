@@ -32,15 +32,17 @@ pub(crate) struct DeviceRing {
     attached: OnceLock<Option<Arc<AttachedRing>>>,
 }
 
-/// After how many calls in a row to an object a thread asks for a lane: where the user has programs use lanes, by the variable
-/// `ANYBINDER_LANES`, which is that number.
+/// After how many calls in a row to an object a thread asks for a lane, as the user says by the variable `ANYBINDER_LANES`: 0,
+/// and whatever is no number, stand for never. `otherwise`, if he says nothing.
 #[must_use]
-pub fn lanes_wanted_after() -> Option<u32> {
-    static CALLS: OnceLock<Option<u32>> = OnceLock::new();
-    *CALLS.get_or_init(|| {
-        let calls = env::var(device_lanes::LANES).ok()?.parse().ok()?;
-        (calls > 0).then_some(calls)
-    })
+pub fn lanes_wanted_after(otherwise: Option<u32>) -> Option<u32> {
+    static CALLS: OnceLock<Option<Option<u32>>> = OnceLock::new();
+    let said = CALLS.get_or_init(|| {
+        let said = env::var_os(device_lanes::LANES)?;
+        let calls = said.to_str().and_then(|it| it.parse().ok());
+        Some(calls.filter(|calls| *calls > 0))
+    });
+    said.unwrap_or(otherwise)
 }
 
 fn is_set(name: &str) -> bool {
@@ -60,7 +62,7 @@ impl DeviceRing {
     pub(crate) fn new() -> Self {
         static IS_WANTED: OnceLock<bool> = OnceLock::new();
         let is_wanted = *IS_WANTED.get_or_init(|| !is_set(NO_RING));
-        let lanes = lanes_wanted_after().map(|calls| Arc::new(DeviceLanes::new(calls)));
+        let lanes = lanes_wanted_after(None).map(|calls| Arc::new(DeviceLanes::new(calls)));
         Self { is_wanted, lanes, forks: fork_count::forks(), attached: OnceLock::new() }
     }
 

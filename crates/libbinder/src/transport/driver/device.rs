@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use binder_os::binder_device::DEFAULT_BUFFER_BYTES;
-use binder_os::{BinderDevice, fork_count};
+use binder_os::{BinderDevice, fork_count, lanes_wanted_after};
 use binder_uapi::{
     BINDER_CURRENT_PROTOCOL_VERSION, BINDER_TYPE_BINDER, BinderFreezeInfo, BinderFrozenStatusInfo,
     BinderPtrCookie, FLAT_BINDER_FLAG_ACCEPTS_FDS, FLAT_BINDER_FLAG_TXN_SECURITY_CTX,
@@ -97,7 +97,13 @@ pub struct DeviceOptions {
     pub max_threads: u32,
     /// Whether the driver is to say when this process floods another with one-ways; it is logged.
     pub detects_oneway_spam: bool,
+    /// After how many plain calls in a row to an object a thread makes further ones past the driver, where both sides and the
+    /// driver can; `None` for never. What the variable `ANYBINDER_LANES` says, or else 32.
+    pub lanes_after: Option<u32>,
 }
+
+/// So many calls in a row are worth the few system calls by which a way past the driver is made.
+const BUSY_CALLS: u32 = 32;
 
 impl Default for DeviceOptions {
     fn default() -> Self {
@@ -106,6 +112,7 @@ impl Default for DeviceOptions {
             header: BuilderWord::default(),
             max_threads: 15,
             detects_oneway_spam: true,
+            lanes_after: lanes_wanted_after(Some(BUSY_CALLS)),
         }
     }
 }
@@ -128,7 +135,7 @@ impl DriverDevice {
     pub fn open_with(path: &Path, options: &DeviceOptions) -> Result<Self, DeviceError> {
         let opened = BinderDevice::open_with_buffer(path, options.buffer_bytes);
         let failed = |source| DeviceError::Open { path: path.into(), source };
-        let os = opened.map_err(failed)?;
+        let os = opened.map_err(failed)?.with_lanes(options.lanes_after);
         let found = os.version().map_err(failed)?;
         if found != BINDER_CURRENT_PROTOCOL_VERSION {
             return Err(DeviceError::Version { path: path.into(), found });
