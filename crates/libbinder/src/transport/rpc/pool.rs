@@ -33,8 +33,10 @@ struct State {
     /// Whether a thread that waits has been woken and has not looked yet.
     is_waking: bool,
     is_closed: bool,
-    /// How often a connection has been put first since one was put last.
+    /// How often a connection has been put first since another had its turn.
     firsts: u32,
+    /// Whether another has its turn: it is put last again.
+    is_turn_of_another: bool,
     /// Whether the idle connection is for the thread that was woken, not for the first that asks.
     is_reserved: bool,
     /// Connections with a late answer still to come, which have not been replaced.
@@ -43,8 +45,9 @@ struct State {
     making: usize,
 }
 
-/// How often a connection may be put first in a row: the others must be read at times, for what the
-/// peer gives back there.
+/// How often a connection may be put first in a row. Then it is for a thread that waits, or the next one has its turn, for one call: it
+/// is read at times so, for what the peer gives back there. All others go by the first, for the thread that has served last is the
+/// quickest to serve.
 const FIRSTS: u32 = 64;
 
 /// How long a thread that was woken for nothing does without being woken again. Threads that call
@@ -281,12 +284,19 @@ impl ConnectionPool {
             place = ConnectionUse::Last;
         }
         match place {
-            ConnectionUse::First if state.firsts < FIRSTS => {
-                state.firsts += 1;
+            ConnectionUse::First if !mem::take(&mut state.is_turn_of_another) => {
                 state.idle.push_front(connection);
+                state.firsts += 1;
+                if state.firsts == FIRSTS {
+                    state.firsts = 0;
+                    state.is_reserved = state.waiting > 0;
+                    state.is_turn_of_another = !state.is_reserved && state.idle.len() > 1;
+                    if state.is_turn_of_another {
+                        state.idle.swap(0, 1);
+                    }
+                }
             }
             ConnectionUse::First | ConnectionUse::Last => {
-                state.firsts = 0;
                 state.is_reserved = state.waiting > 0;
                 state.idle.push_back(connection);
             }
@@ -316,8 +326,40 @@ impl ConnectionPool {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::collections::HashMap;
+    use std::os::unix::net::UnixStream;
 
+    use binder_rpc::SessionLimits;
+
+    use super::super::link::StreamSocket;
     use super::*;
+
+    /// How often each of three connections is used by so many calls in a row.
+    fn uses(pool: &ConnectionPool, calls: u32) -> Vec<u32> {
+        let mut uses = HashMap::new();
+        for _ in 0..calls {
+            let connection = pool.try_take().expect("an idle one");
+            *uses.entry(Arc::as_ptr(connection.link())).or_default() += 1;
+            assert!(pool.put(connection, ConnectionUse::First).is_none());
+        }
+        let mut uses: Vec<u32> = uses.into_values().collect();
+        uses.sort_unstable();
+        uses
+    }
+
+    #[test]
+    fn calls_go_by_one_connection_and_the_others_have_their_turns() {
+        let pool = ConnectionPool::default();
+        for _ in 0..3 {
+            let (near, _) = UnixStream::pair().expect("a pair");
+            let socket = StreamSocket::new(near.into(), false);
+            let connection = Connection::new(Arc::new(socket), SessionLimits::default());
+            pool.announce();
+            assert!(pool.put(Box::new(connection), ConnectionUse::Last).is_none());
+        }
+        assert_eq!(uses(&pool, FIRSTS), [FIRSTS]);
+        assert_eq!(uses(&pool, 4 * (FIRSTS + 1)), [2, 2, 4 * FIRSTS]);
+    }
 
     #[test]
     fn streams_have_one_connection_made_at_a_time() {
