@@ -53,6 +53,13 @@ struct Inbox {
 }
 
 impl Inbox {
+    /// Whether the writer sleeps on, as whoever puts something in is told: also when it was woken and a read has taken all
+    /// meanwhile.
+    fn keeps_writer_idle(&mut self) -> bool {
+        self.is_writer_idle = self.batch.entries.is_empty() && !self.is_closed;
+        self.is_writer_idle
+    }
+
     /// Puts a record or a name into the batch, or counts it as dropped.
     fn put(&mut self, push: impl FnOnce(&mut RecordBatch)) {
         if self.batch.has_room() {
@@ -162,11 +169,8 @@ impl TraceHub {
 
     fn write_all(&self) {
         loop {
-            let mut inbox = self.inbox();
-            inbox.is_writer_idle = true;
-            let is_idle = |it: &mut Inbox| it.batch.entries.is_empty() && !it.is_closed;
-            inbox = self.arrived.wait_while(inbox, is_idle).unwrap_or_else(|it| it.into_inner());
-            inbox.is_writer_idle = false;
+            let has_come = self.arrived.wait_while(self.inbox(), Inbox::keeps_writer_idle);
+            let inbox = has_come.unwrap_or_else(|poisoned| poisoned.into_inner());
             let gathered = self.arrived.wait_timeout_while(inbox, GATHERS_FOR, |it| !it.is_closed);
             let (mut inbox, _) = gathered.unwrap_or_else(|poisoned| poisoned.into_inner());
             if inbox.is_closed {
@@ -464,5 +468,36 @@ fn send_status(end: SendEnd) -> SendStatus {
             let code = binder_uapi::BR_FAILED_REPLY;
             SendStatus::Refused { code, errno: errno.unsigned_abs() }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// Nothing here takes long.
+    const HANG_TIMEOUT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_writer_that_was_woken_for_nothing_is_woken_again() {
+        let fuse = Arc::new(FuseDevice::open().expect("/dev/fuse can be opened"));
+        let hub = Arc::new(TraceHub::new(fuse, None));
+        hub.start_writer().expect("a thread");
+        let wait_until = |is_so: fn(&Inbox) -> bool| {
+            let began = Instant::now();
+            while !is_so(&hub.inbox()) {
+                assert!(began.elapsed() < HANG_TIMEOUT, "it never came to be");
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        wait_until(|inbox| inbox.is_writer_idle);
+        // As when a read takes all that has come before the writer runs.
+        hub.inbox().is_writer_idle = false;
+        hub.arrived.notify_one();
+        wait_until(|inbox| inbox.is_writer_idle);
+        hub.stop_writer();
+        wait_until(|inbox| !inbox.has_writer);
     }
 }
