@@ -1,11 +1,16 @@
 //! The lanes of an open device: calls that pass the driver by (`binder-lane`), as a caller and as a server.
 //!
-//! A thread has one lane at most by which it [calls](caller), to the object that it has called most of late, and serves the calls
-//! of others' [lanes](server). Both see a thread's `BINDER_WRITE_READ` before the ring does, and leave to that whatever is not
-//! plain: one call or one reply without objects, or a read of an idle thread.
+//! A thread has one lane at most by which it [calls](caller), to the object that it has called most of late. It serves the calls of
+//! others' lanes as a [server], of all that come to its [process](served) those that [it looks at](owned). Either sees a thread's
+//! `BINDER_WRITE_READ` before the ring does, and leaves to that whatever is not plain: one call or one reply without objects, or a
+//! read of an idle thread.
 
 mod caller;
+mod owned;
+mod served;
 mod server;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -21,7 +26,9 @@ use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, payload_len};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use self::caller::DevicePlace;
-use self::server::{OwnedLanes, ServedLanes, Serving};
+use self::owned::OwnedLanes;
+use self::served::ServedLanes;
+use self::server::Serving;
 use crate::lane_memory::LaneBuffers;
 use crate::lent_memory::LentMemory;
 
