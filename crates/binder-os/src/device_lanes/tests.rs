@@ -39,7 +39,8 @@ enum Deed {
 fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     let deed = prop_oneof![
         prop_oneof![0..16_u32, any::<u32>()].prop_map(Deed::Word),
-        prop_oneof![0..=DATA_BYTES as u32 + 8, any::<u32>()].prop_map(Deed::Length),
+        // There is room for some 73,000.
+        prop_oneof![0..=80_000_u32, any::<u32>()].prop_map(Deed::Length),
         any::<u32>().prop_map(Deed::Flags),
         (0..4_u32).prop_map(Deed::Cpu),
         Just(Deed::Post),
