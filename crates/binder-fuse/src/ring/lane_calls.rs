@@ -176,7 +176,8 @@ impl DeviceState {
 
     /// Counts the calls by lanes, of which clients alone have known.
     pub(crate) fn count_lane_calls(&mut self) {
-        self.lanes.count_calls(self.frontend.context_mut());
+        let context = self.frontend.context_mut();
+        self.lanes.lanes.iter_mut().for_each(|lane| lane.count_calls(context));
     }
 
     /// Takes lanes back that are not used.

@@ -47,7 +47,7 @@ pub(super) struct Lane {
     pub(super) granted_at: Instant,
     /// Whether something was done since the last look by which it may not be what it was.
     pub(super) may_have_changed: bool,
-    /// Whether it was made calls by since a turn of the housekeeper's began.
+    /// Whether calls were made by it since the housekeeper's last turn ended.
     pub(super) is_used: bool,
 }
 
@@ -192,11 +192,6 @@ impl Lanes {
         {
             oldest.revoke();
         }
-    }
-
-    /// Has the driver count the calls of which it does not know.
-    pub(super) fn count_calls(&mut self, context: &mut Context) {
-        self.lanes.iter_mut().for_each(|lane| lane.count_calls(context));
     }
 
     /// Takes those back that were not used since the turn before.

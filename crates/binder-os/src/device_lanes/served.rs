@@ -14,7 +14,7 @@ use rustix::net::{
 };
 
 use super::{LaneContext, ask};
-use crate::lane_memory::LaneMemory;
+use crate::lane_memory::{LaneBuffers, LaneMemory};
 use crate::{credentials, ring_memory};
 
 /// The lanes by which the process is called.
@@ -53,38 +53,37 @@ impl ServedLanes {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the lanes that others have opened.
-    #[cold]
-    pub(super) fn accept(&self, context: &LaneContext<'_, '_>) {
+    fn change(&self, change: impl FnOnce(&mut Vec<Arc<ServedLane>>)) {
         let mut lanes = self.lock();
-        lanes.retain(|lane| lane.is_kept(context));
-        if let Some(lane) = ServedLane::accept(context) {
-            lanes.push(Arc::new(lane));
-        }
+        change(&mut lanes);
         self.count.store(lanes.len(), Ordering::Relaxed);
     }
 
-    #[cfg(test)]
+    /// Takes the lanes that others have opened.
+    #[cold]
+    pub(super) fn accept(&self, context: &LaneContext<'_, '_>) {
+        self.prune(context);
+        if let Some(lane) = ServedLane::accept(context) {
+            self.add(lane);
+        }
+    }
+
     pub(super) fn add(&self, lane: ServedLane) {
-        let mut lanes = self.lock();
-        lanes.push(Arc::new(lane));
-        self.count.store(lanes.len(), Ordering::Relaxed);
+        self.change(|lanes| lanes.push(Arc::new(lane)));
     }
 
     /// Lets go of lanes that the driver has taken back.
     pub(super) fn prune(&self, context: &LaneContext<'_, '_>) {
-        let mut lanes = self.lock();
-        lanes.retain(|lane| lane.is_kept(context));
-        self.count.store(lanes.len(), Ordering::Relaxed);
+        self.change(|lanes| lanes.retain(|lane| lane.is_kept(context)));
     }
 
     pub(super) fn forget(&self, context: &LaneContext<'_, '_>, lane: &Arc<ServedLane>) {
-        let mut lanes = self.lock();
-        if let Some(at) = lanes.iter().position(|it| Arc::ptr_eq(it, lane)) {
-            context.lanes.buffers.give_back(lane.buffer);
-            lanes.swap_remove(at);
-        }
-        self.count.store(lanes.len(), Ordering::Relaxed);
+        self.change(|lanes| {
+            if let Some(at) = lanes.iter().position(|it| Arc::ptr_eq(it, lane)) {
+                context.lanes.buffers.give_back(lane.buffer);
+                lanes.swap_remove(at);
+            }
+        });
     }
 }
 
@@ -97,13 +96,21 @@ impl ServedLane {
         let socket = drivers.as_raw_fd().cast_unsigned();
         let mut accepted = LaneAccept { socket, ..Default::default() };
         ask(context.device, ANYBINDER_LANE_ACCEPT, &mut accepted).ok()?;
-        let LaneAccept { id, place, sender_pid, ptr, cookie, .. } = accepted;
-        let [file, caller] = receive(&own)?;
+        Self::new(&accepted, receive(&own)?, &context.lanes.buffers)
+    }
+
+    /// A lane of which the driver has told this, with its segment and the thread that calls.
+    pub(super) fn new(
+        accepted: &LaneAccept,
+        [file, caller]: [OwnedFd; 2],
+        buffers: &LaneBuffers,
+    ) -> Option<Self> {
+        let LaneAccept { id, place, sender_pid, ptr, cookie, .. } = *accepted;
         let id = LaneId::new(id)?;
         let memory = LaneMemory::map(&file).ok()?;
         // A kernel that does not tell who calls has no lanes.
         credentials::fsuid(caller.as_fd()).ok()?;
-        let buffer = context.lanes.buffers.take()?;
+        let buffer = buffers.take()?;
         let (is_owned, wakes_in_vain) = (AtomicBool::new(false), AtomicU32::new(0));
         let place = place as usize;
         Some(Self {
@@ -118,23 +125,6 @@ impl ServedLane {
             is_owned,
             wakes_in_vain,
         })
-    }
-
-    /// A lane of whose other end a test has the segment.
-    #[cfg(test)]
-    pub(super) fn of_test(id: LaneId, file: &OwnedFd, buffer: usize, caller: OwnedFd) -> Self {
-        Self {
-            id,
-            place: 0,
-            memory: LaneMemory::map(file).expect("a segment"),
-            buffer,
-            caller,
-            sender_pid: 1,
-            ptr: 2,
-            cookie: 3,
-            is_owned: AtomicBool::new(false),
-            wakes_in_vain: AtomicU32::new(0),
-        }
     }
 
     /// Whether the driver has not taken it back, or a thread is to find out. Gives its buffer back otherwise.
@@ -207,15 +197,16 @@ impl ServedLane {
         if let Some(replies) = replies {
             replies.count();
         }
-        let finished = head.word.finish(true);
-        if let (Some(replies), Err(LeftToDriver)) = (replies, &finished) {
+        let ended = head.word.finish(true).and_then(|woken| {
+            let own = context.note().end(self.id, NoteKind::Serves);
+            self.wake_caller(woken);
+            // The driver was told by a caller that lies, and waits for a reply as well.
+            if own { Ok(()) } else { Err(LeftToDriver) }
+        });
+        if let (Some(replies), Err(LeftToDriver)) = (replies, ended) {
             replies.take_back();
         }
-        let woken = finished?;
-        let own = context.note().end(self.id, NoteKind::Serves);
-        self.wake_caller(woken);
-        // The driver was told by a caller that lies, and waits for a reply as well.
-        if own { Ok(()) } else { Err(LeftToDriver) }
+        ended
     }
 
     /// Takes the call that is there, if it can be served now.

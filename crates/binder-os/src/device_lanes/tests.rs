@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use binder_lane::NoteKind;
 use binder_lane::layout::{CallOutcome, DATA_BYTES, LaneHead};
-use binder_lane::{LaneId, NoteKind};
 use binder_ring::SlotIndex;
 use binder_ring_client::ClientRing;
-use binder_uapi::{BinderTransactionData, LANE_FLAGS};
+use binder_uapi::{BinderTransactionData, LANE_FLAGS, LaneAccept};
 use proptest::prelude::*;
 
 use super::owned::OwnedLanes;
@@ -91,11 +91,12 @@ impl Scene {
     /// Gives the process a lane, and the test the caller's end of it.
     fn add_lane(&self, number: u32) -> LaneMemory {
         let (callers, file) = LaneMemory::create().expect("memory");
-        let id = LaneId::new(number).expect("a number");
-        let buffer = self.lanes.buffers.take().expect("there are more");
+        let accepted =
+            LaneAccept { id: number, sender_pid: 1, ptr: 2, cookie: 3, ..Default::default() };
         let tid = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
         let caller = pidfd(tid).expect("this thread");
-        self.lanes.served.add(ServedLane::of_test(id, &file, buffer, caller));
+        let lane = ServedLane::new(&accepted, [file, caller], &self.lanes.buffers);
+        self.lanes.served.add(lane.expect("a segment, and a free buffer"));
         self.ring.segment().header().lanes[0].store(number, Ordering::Release);
         callers
     }
