@@ -80,6 +80,23 @@ pub(super) enum NoConnection {
 }
 
 impl State {
+    /// Where a connection goes that would be the next to be used: last, if its turn is over, or a thread that waits has its own.
+    fn place_of_first(&mut self) -> ConnectionUse {
+        if mem::take(&mut self.is_turn_of_another) {
+            return ConnectionUse::Last;
+        }
+        self.firsts += 1;
+        if self.firsts < FIRSTS {
+            return ConnectionUse::First;
+        }
+        self.firsts = 0;
+        if self.waiting > 0 {
+            return ConnectionUse::Last;
+        }
+        self.is_turn_of_another = !self.idle.is_empty();
+        ConnectionUse::First
+    }
+
     /// Takes down that a connection is made in the place of one that was given up, if there is such.
     fn begin_replacing(&mut self) -> bool {
         let is_wanted = self.given_up > 0 && !self.is_closed;
@@ -283,20 +300,17 @@ impl ConnectionPool {
             // Reserved, or another call might take it.
             place = ConnectionUse::Last;
         }
+        if place == ConnectionUse::First {
+            place = state.place_of_first();
+        }
         match place {
-            ConnectionUse::First if !mem::take(&mut state.is_turn_of_another) => {
+            ConnectionUse::First => {
                 state.idle.push_front(connection);
-                state.firsts += 1;
-                if state.firsts == FIRSTS {
-                    state.firsts = 0;
-                    state.is_reserved = state.waiting > 0;
-                    state.is_turn_of_another = !state.is_reserved && state.idle.len() > 1;
-                    if state.is_turn_of_another {
-                        state.idle.swap(0, 1);
-                    }
+                if state.is_turn_of_another {
+                    state.idle.swap(0, 1);
                 }
             }
-            ConnectionUse::First | ConnectionUse::Last => {
+            ConnectionUse::Last => {
                 state.is_reserved = state.waiting > 0;
                 state.idle.push_back(connection);
             }
