@@ -39,6 +39,18 @@ static unsigned long sent(void)
 	return count;
 }
 
+// How many calls the driver has refused to send on, of the last ones.
+static int refused(void)
+{
+	FILE *file = fopen("/dev/binderfs/binder_logs/failed_transaction_log", "re");
+	int lines = 0, c;
+	CHECK(file);
+	while ((c = getc(file)) != EOF)
+		lines += c == '\n';
+	fclose(file);
+	return lines;
+}
+
 // Makes calls until they pass the driver by, in so many rounds at most. Says whether they do.
 static int passes_by_within(int rounds, int by)
 {
@@ -148,7 +160,9 @@ static void refusals(void)
 	parcel.send.transaction.code = ECHO;
 	parcel.send.transaction.data.ptr.buffer = (uintptr_t)&parcel.object;
 	// Its owner takes no files.
+	int before_files = refused();
 	CHECK(converse(device, &parcel.send, sizeof parcel.send, BR_REPLY, &got) == BR_FAILED_REPLY);
+	CHECK(refused() == before_files + 1);
 }
 
 // Wrong addresses are told as ever.
