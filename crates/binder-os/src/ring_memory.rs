@@ -120,36 +120,6 @@ pub fn wake_all(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX.cast_unsigned());
 }
 
-/// Sleeps until one of the words is woken, while all have these values, until that time at most. May end early. Returns the place of
-/// the word that was woken.
-///
-/// # Errors
-///
-/// As futex_waitv(2), which kernels have since Linux 5.16.
-///
-/// # Panics
-///
-/// For more words than `MOST`.
-pub fn sleep_on<'w, const MOST: usize>(
-    words: impl Iterator<Item = (&'w AtomicU32, u32)>,
-    until: Option<rustix::time::Timespec>,
-) -> io::Result<Option<usize>> {
-    let mut waits = [futex::Wait::new(); MOST];
-    let mut count = 0;
-    for (word, value) in words {
-        waits[count].val = value.into();
-        waits[count].uaddr = futex::WaitPtr::new(ptr::from_ref(word).cast_mut().cast());
-        waits[count].flags = futex::WaitFlags::SIZE_U32;
-        count += 1;
-    }
-    let flags = futex::WaitvFlags::empty();
-    match futex::waitv(&waits[..count], flags, until.as_ref(), ClockId::Monotonic) {
-        Ok(woken) => Ok(Some(woken)),
-        Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Sleeps until a bell is rung or `control` is woken, while `control` has the value 0 and the bells are
 /// [asleep](BellState::Asleep); or for so long, if that is said. May end early.
 ///
@@ -172,5 +142,17 @@ pub fn sleep<'w>(
         let within = rustix::time::Timespec::try_from(within).unwrap_or_default();
         now.checked_add(within).unwrap_or(now)
     });
-    sleep_on::<{ MOST_BELLS + 1 }>(words, until).map(drop)
+    let mut waits = [futex::Wait::new(); MOST_BELLS + 1];
+    let mut count = 0;
+    for (word, value) in words {
+        waits[count].val = value.into();
+        waits[count].uaddr = futex::WaitPtr::new(ptr::from_ref(word).cast_mut().cast());
+        waits[count].flags = futex::WaitFlags::SIZE_U32;
+        count += 1;
+    }
+    let flags = futex::WaitvFlags::empty();
+    match futex::waitv(&waits[..count], flags, until.as_ref(), ClockId::Monotonic) {
+        Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -34,8 +34,7 @@ impl RingSystem for KernelCalls<'_> {
     }
 
     fn wake(&self, word: &AtomicU32) {
-        // It fails for addresses that are none. The flags say that the word is not private to the process.
-        let _ = futex::wake(word, Flags::empty(), 1);
+        wake(word);
     }
 
     fn sleep(&self, word: &AtomicU32, value: u32) -> SleepEnd {
@@ -58,6 +57,12 @@ impl RingSystem for KernelCalls<'_> {
         // accessed by atomics and copies alone. One that does not know it refuses.
         unsafe { ioctl(self.device, request) }.map_err(errno)
     }
+}
+
+/// Wakes one thread that sleeps on a word, of any process.
+pub(crate) fn wake(word: &AtomicU32) {
+    // It fails for addresses that are none. The flags say that the word is not private to the process.
+    let _ = futex::wake(word, Flags::empty(), 1);
 }
 
 /// Offers a segment to the driver of a device.

@@ -1,20 +1,28 @@
-//! A thread's calls by a lane (`binder-lane`), past the driver.
+//! Calls by lanes (`binder-lane`), past the driver.
 //!
-//! A thread has one lane at most by which it calls, to the object that it has called most of late. [`LaneCaller`] sees its
-//! `BINDER_WRITE_READ`s before the ring does, and leaves to that whatever is not plain: anything but one call without objects, which
-//! is waited for. What the process does for it, and where its memory is, [`LaneSystem`] says.
+//! [`ThreadLanes`] sees a thread's `BINDER_WRITE_READ`s before the ring does, and leaves to that whatever is not plain: anything but one
+//! call without objects, which is waited for, its reply, and the read of an idle thread. A thread has one lane at most by
+//! which it calls, to the object that it has called most of late ([`LaneCaller`]). It serves the calls of all lanes to its process
+//! that no other thread looks at. What the process does for it, and where its memory is, [`LaneSystem`] and [`LaneServing`] say.
 
 mod caller;
 mod commands;
+mod look;
+mod served;
+mod server;
 mod system;
+mod thread;
 mod wait;
 
 #[cfg(test)]
 mod tests;
 
-pub use caller::{LaneCaller, finish};
+pub use caller::LaneCaller;
 pub use commands::{LaneCommands, LaneReturns, PlainSend, ReceivedBuffers};
-pub use system::{LaneSystem, create_segment};
+pub use look::LaneWaits;
+pub use served::{MOST_SERVED, ServedLanes, ServedPlace};
+pub use system::{LaneServing, LaneSystem, create_segment};
+pub use thread::ThreadLanes;
 
 use crate::exchange::RingOutcome;
 

@@ -3,8 +3,8 @@
 use core::sync::atomic::Ordering;
 
 use binder_lane::layout::{CallOutcome, DATA_BYTES};
-use binder_lane::{CallLeft, LaneId, LaneNote, LaneState, NoteKind};
-use binder_ring::layout::{IN_NO_CALL, NO_CPU, SegmentHeader, SlotHead};
+use binder_lane::{CallLeft, LaneId, LaneState, NoteKind};
+use binder_ring::layout::{IN_NO_CALL, NO_CPU};
 use binder_uapi::{
     BR_DEAD_REPLY, BR_FAILED_REPLY, BR_REPLY, BR_TRANSACTION_COMPLETE, BinderTransactionData,
     BinderWriteRead, Errno, LANE_FLAGS, LaneOpen,
@@ -13,7 +13,7 @@ use rustix::fd::AsRawFd;
 
 use super::LaneEnd;
 use super::commands::{LaneCommands, LaneReturns};
-use super::system::LaneSystem;
+use super::system::{LaneSystem, header, is_granted, note, slot_head, standing};
 use super::wait::{Waited, call_and_wait};
 use crate::exchange::RingOutcome;
 use crate::spin::SpinHistory;
@@ -178,28 +178,6 @@ impl<P> LaneCaller<P> {
     pub fn end(&mut self) -> Option<P> {
         core::mem::take(self).lane.map(|lane| lane.place)
     }
-}
-
-fn header(system: &impl LaneSystem) -> &SegmentHeader {
-    system.ring().segment.header()
-}
-
-fn slot_head(system: &impl LaneSystem) -> &SlotHead {
-    system.ring().segment.slot(system.slot())
-}
-
-fn note(system: &impl LaneSystem) -> LaneNote<'_> {
-    LaneNote::new(&slot_head(system).lane_note)
-}
-
-fn standing(system: &impl LaneSystem) -> u32 {
-    slot_head(system).standing.load(Ordering::Relaxed)
-}
-
-/// Whether the driver has not taken a lane back.
-fn is_granted(system: &impl LaneSystem, lane: LaneId, at: usize) -> bool {
-    let granted = header(system).lanes.get(at);
-    granted.is_some_and(|granted| granted.load(Ordering::Acquire) == lane.number())
 }
 
 /// Has the driver run the first commands of a call, of so many bytes.
@@ -421,7 +399,7 @@ impl<P> CallerLane<P> {
 }
 
 /// Ends a call whose commands were all run, with returns.
-pub fn finish(
+pub(super) fn finish(
     system: &impl LaneSystem,
     call: &mut BinderWriteRead,
     returns: &LaneReturns,

@@ -1,15 +1,20 @@
 //! What a process does for the lanes by which its threads call.
 
 use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
 
 use binder_lane::layout::SEGMENT_BYTES;
-use binder_lane::{CallLeft, LaneId, LaneSegment};
+use binder_lane::{CallLeft, LaneId, LaneNote, LaneSegment};
 use binder_ring::SlotIndex;
-use binder_uapi::{BinderTransactionData, BinderWriteRead, Errno, LaneOpen};
+use binder_ring::layout::{SegmentHeader, SlotHead};
+use binder_uapi::{BinderTransactionData, BinderWriteRead, Errno, LaneAccept, LaneOpen};
 use rustix::fd::OwnedFd;
+use rustix::thread::Timespec;
 
 use super::commands::ReceivedBuffers;
-use crate::caller::RingSystem;
+use super::look::LaneWaits;
+use super::served::{ServedLanes, ServedPlace};
+use crate::caller::{RingSystem, SleepEnd};
 use crate::exchange::RingOutcome;
 use crate::ring::{ClientRing, create_shared};
 
@@ -79,6 +84,59 @@ pub trait LaneSystem: RingSystem {
     fn call_left_within(&self) -> Option<CallLeft> {
         None
     }
+}
+
+/// A thread that serves calls, in its process.
+pub trait LaneServing: LaneSystem {
+    /// What the process has of a lane by which it is called.
+    type Served: ServedPlace;
+
+    /// The lanes by which the process is called.
+    fn served(&self) -> &ServedLanes<Self::Served>;
+    /// Takes a lane that the process is offered. None if there is none, or it cannot be taken.
+    fn accept(&self) -> Option<(LaneAccept, Self::Served)>;
+    /// Ends what the process had of a lane. A call that is lent stays so.
+    fn give_back_served(&self, served: Self::Served);
+    /// Whether the last call of a lane was not freed.
+    fn is_call_lent(&self, served: &Self::Served) -> bool;
+    /// Copies the first `len` bytes of a call from the segment of a lane, and lends that. Returns where it lies; none if it
+    /// exceeds the segment.
+    fn receive_call(&self, served: &Self::Served, len: usize) -> Option<u64>;
+    /// Copies the data of a reply to a segment. Says whether it did: not if they exceed it, or cannot be read.
+    fn copy_reply(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool;
+
+    /// Whether the thread can look for calls: it hears of signals meanwhile.
+    fn may_look(&self) -> bool {
+        true
+    }
+
+    /// The monotonic clock.
+    fn now(&self) -> Timespec;
+
+    /// Sleeps while all words have these values, until a time at most. Says which one woke it, if that is known. Words may be added.
+    fn sleep_on(&self, words: &mut LaneWaits, until: &Timespec) -> (SleepEnd, Option<usize>);
+}
+
+pub(super) fn header(system: &impl LaneSystem) -> &SegmentHeader {
+    system.ring().segment.header()
+}
+
+pub(super) fn slot_head(system: &impl LaneSystem) -> &SlotHead {
+    system.ring().segment.slot(system.slot())
+}
+
+pub(super) fn note(system: &impl LaneSystem) -> LaneNote<'_> {
+    LaneNote::new(&slot_head(system).lane_note)
+}
+
+pub(super) fn standing(system: &impl LaneSystem) -> u32 {
+    slot_head(system).standing.load(Ordering::Relaxed)
+}
+
+/// Whether the driver has not taken a lane back.
+pub(super) fn is_granted(system: &impl LaneSystem, lane: LaneId, at: usize) -> bool {
+    let granted = header(system).lanes.get(at);
+    granted.is_some_and(|granted| granted.load(Ordering::Acquire) == lane.number())
 }
 
 /// Makes a segment for a lane. Returns where it is mapped, and the file to offer; children do not have it.

@@ -115,7 +115,7 @@ impl LaneSystem for LaneContext<'_, '_> {
         let outcome = self.ring.exchange(self.slot, call, &self.system(), self.memory);
         if outcome != RingOutcome::Done(Ok(())) {
             // An ioctl may change where the thread stands.
-            self.slot_head().standing.store(0, Ordering::Relaxed);
+            self.ring.segment().slot(self.slot).standing.store(0, Ordering::Relaxed);
         }
         self.lanes.free_run(self.memory.commands_between(before, call.write_consumed));
         outcome

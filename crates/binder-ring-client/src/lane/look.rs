@@ -1,0 +1,335 @@
+//! A thread of a server that looks for the next call.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use binder_lane::{LaneSegment, LaneState};
+use binder_ring::PATIENCE_MS;
+use binder_ring::layout::NO_CPU;
+use binder_uapi::BinderTransactionData;
+use rustix::thread::Timespec;
+use rustix::thread::futex;
+
+use super::served::{HeldLane, MOST_SERVED, ServedPlace as _};
+use super::system::{LaneServing, header, is_granted};
+use crate::caller::SleepEnd;
+use crate::spin::SpinHistory;
+
+/// The lanes that a thread looks at, and what its looks were good for.
+#[derive(Debug, Default)]
+pub(super) struct LaneLooks {
+    lanes: [Option<HeldLane>; MOST_SERVED],
+    /// When a sleep ends in which nothing comes. It may be past.
+    until: Timespec,
+    /// Reads that go to the driver at once before the thread looks again.
+    pause: u32,
+    /// The pause after the next look for nothing.
+    next_pause: u32,
+    /// Replies that are written and waited after in one go, although the thread may have to hear of something else first.
+    write_pause: u32,
+    spins: SpinHistory,
+}
+
+/// What has come of a look.
+pub(super) enum Looked {
+    /// A call, of a lane that the thread has no more among those that it looks at.
+    Call(HeldLane, BinderTransactionData),
+    /// Nothing, or there is work of the driver's.
+    Nothing,
+    /// The thread has handled a signal.
+    Interrupted,
+}
+
+/// The words on which a thread sleeps that looks for calls.
+#[derive(Debug)]
+pub struct LaneWaits {
+    waits: [futex::Wait; MOST_WORDS],
+    count: usize,
+}
+
+/// Those of all lanes and the gate, and one of the thread's own.
+const MOST_WORDS: usize = MOST_SERVED + 2;
+/// The longest pause after looks for nothing.
+const MOST_PAUSE: u32 = 1 << 8;
+
+impl Default for LaneWaits {
+    fn default() -> Self {
+        Self { waits: [futex::Wait::new(); MOST_WORDS], count: 0 }
+    }
+}
+
+impl LaneWaits {
+    /// Adds a word, and the value for as long as which the thread sleeps.
+    ///
+    /// # Panics
+    ///
+    /// If there are too many.
+    #[inline(always)]
+    pub fn push(&mut self, word: *const AtomicU32, value: u32, flags: futex::WaitFlags) {
+        let wait = &mut self.waits[self.count];
+        wait.val = value.into();
+        wait.uaddr = futex::WaitPtr::new(word.cast_mut().cast());
+        wait.flags = flags | futex::WaitFlags::SIZE_U32;
+        self.count += 1;
+    }
+
+    /// All of them, as futex_waitv(2) takes them.
+    #[inline(always)]
+    pub fn waits(&self) -> &[futex::Wait] {
+        &self.waits[..self.count]
+    }
+}
+
+impl LaneLooks {
+    fn held(&self) -> impl Iterator<Item = &HeldLane> {
+        self.lanes.iter().flatten()
+    }
+
+    /// Whether the thread looks at lanes.
+    pub(super) fn is_any(&self) -> bool {
+        self.held().next().is_some()
+    }
+
+    /// Takes the lanes that no thread looks at. Those that the driver has taken back are given back.
+    pub(super) fn take_free(&mut self, system: &impl LaneServing) {
+        if self.held().count() < system.served().count() {
+            while let Some(lane) = system.served().take_free() {
+                self.keep(lane);
+            }
+            self.prune(system);
+        }
+    }
+
+    /// Looks at a lane, too, that the thread has.
+    pub(super) fn keep(&mut self, lane: HeldLane) {
+        let vacant = self.lanes.iter_mut().find(|it| it.is_none());
+        *vacant.expect("a table has no more lanes") = Some(lane);
+    }
+
+    /// Gives the lanes back that the driver has taken back.
+    fn prune(&mut self, system: &impl LaneServing) {
+        for at in 0..MOST_SERVED {
+            let Some(lane) = &self.lanes[at] else { continue };
+            let lane = system.served().get(lane);
+            if !is_granted(system, lane.id, lane.at) {
+                self.forget(system, at);
+            }
+        }
+    }
+
+    /// Lets go of a lane whose other party does not keep to the rules, or that the driver has taken back.
+    #[cold]
+    fn forget(&mut self, system: &impl LaneServing, at: usize) {
+        if let Some(lane) = self.lanes[at].take() {
+            system.served().get(&lane).cool();
+            system.give_back_served(system.served().remove(lane));
+        }
+    }
+
+    /// Leaves all lanes to other threads.
+    pub(super) fn give_up(&mut self, system: &impl LaneServing) {
+        for lane in self.lanes.iter_mut().filter_map(Option::take) {
+            system.served().get(&lane).cool();
+            system.served().release(lane);
+        }
+    }
+
+    /// The thread goes to the driver, and may be long.
+    pub(super) fn leave(&mut self, system: &impl LaneServing) {
+        if self.is_any() {
+            self.prune(system);
+            self.give_up(system);
+        }
+    }
+
+    /// Takes all lanes out of a thread that looks no more.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = HeldLane> {
+        self.lanes.iter_mut().filter_map(Option::take)
+    }
+
+    /// Whether the thread is to go to the driver at once, this time.
+    pub(super) fn pauses(&mut self, is_idle: bool) -> bool {
+        let pauses =
+            if !is_idle && self.write_pause > 0 { &mut self.write_pause } else { &mut self.pause };
+        let is_pause = *pauses > 0;
+        *pauses = pauses.saturating_sub(1);
+        is_pause
+    }
+
+    /// The thread has to hear of its reply's completion before anything else.
+    pub(super) fn note_completion(&mut self) {
+        self.write_pause = MOST_PAUSE;
+    }
+
+    /// A new lane is looked at by the thread's next read. If it were after a pause, a caller that gives lanes back which nobody has
+    /// looked at could do so just before each look.
+    pub(super) fn note_offer(&mut self) {
+        self.pause = 0;
+    }
+
+    pub(super) fn note_look(&mut self, was_in_vain: bool) {
+        if was_in_vain {
+            self.pause = self.next_pause;
+            self.next_pause = (self.next_pause * 2 + 1).min(MOST_PAUSE);
+        } else {
+            self.next_pause = 0;
+        }
+    }
+
+    /// Looks for a call, and sleeps, as long as a thread waits in its slot.
+    pub(super) fn look(&mut self, system: &impl LaneServing) -> Looked {
+        let cpu = system.cpu();
+        loop {
+            if let Some((lane, call)) = self.take_call(system, cpu) {
+                return Looked::Call(lane, call);
+            }
+            if !self.is_any() || header(system).gate.load(Ordering::Acquire) != 0 {
+                return Looked::Nothing;
+            }
+            match self.wait(system, cpu) {
+                SleepEnd::Woken => {}
+                SleepEnd::TimedOut => return Looked::Nothing,
+                SleepEnd::Interrupted => return Looked::Interrupted,
+            }
+        }
+    }
+
+    /// Takes a call that is there, and says on all lanes before it that the thread will look.
+    fn take_call(
+        &mut self,
+        system: &impl LaneServing,
+        cpu: u32,
+    ) -> Option<(HeldLane, BinderTransactionData)> {
+        for at in 0..MOST_SERVED {
+            let Some(held) = &self.lanes[at] else { continue };
+            let lane = system.served().get(held);
+            if lane.is_useless() || !is_granted(system, lane.id, lane.at) {
+                self.forget(system, at);
+                continue;
+            }
+            let segment = lane.place.segment();
+            let head = segment.head();
+            match head.word.state() {
+                LaneState::Posted => {
+                    if let Some(call) = lane.take(system) {
+                        return Some((self.lanes[at].take()?, call));
+                    }
+                }
+                LaneState::Cold => {
+                    head.reply.cpu.store(cpu, Ordering::Relaxed);
+                    let _ = head.word.warm();
+                }
+                LaneState::Warm => head.reply.cpu.store(cpu, Ordering::Relaxed),
+                // Nobody but this thread brings it there.
+                LaneState::Asleep | LaneState::Claimed | LaneState::Left => self.forget(system, at),
+            }
+        }
+        None
+    }
+
+    /// Waits until there may be a call, the driver has work, or the time is over. Notes which lane has ended or prevented that: each
+    /// is blamed for what its own caller does.
+    fn wait(&mut self, system: &impl LaneServing, cpu: u32) -> SleepEnd {
+        let served = system.served();
+        let header = header(system);
+        let mut segments = [const { None::<LaneSegment> }; MOST_SERVED];
+        let mut waits = LaneWaits::default();
+        for (lane, segment) in self.held().zip(&mut segments) {
+            let of_lane = served.get(lane).place.segment();
+            let asleep = LaneState::Asleep as u32;
+            waits.push(of_lane.head().word.word(), asleep, futex::WaitFlags::empty());
+            *segment = Some(of_lane);
+        }
+        waits.push(&raw const header.gate, 0, futex::WaitFlags::empty());
+        let first = segments.iter().flatten().next();
+        let mut other_cpu = first.map_or(cpu, |it| it.head().request.cpu.load(Ordering::Relaxed));
+        if header.driver_cpu.load(Ordering::Relaxed) == NO_CPU {
+            other_cpu = NO_CPU;
+        }
+        let cpus = [cpu, other_cpu];
+        let until = &mut self.until;
+        let waited =
+            wait_for_call(&segments, &header.gate, &mut waits, until, cpus, &self.spins, system);
+        if let Some(lane) = waited.woken_by.and_then(|at| self.held().nth(at)) {
+            served.get(lane).note_in_vain();
+        }
+        waited.end
+    }
+}
+
+/// How a wait for calls ended.
+struct WaitedForCall {
+    end: SleepEnd,
+    /// Which lane has ended or prevented a sleep.
+    woken_by: Option<usize>,
+}
+
+/// Looks, and sleeps, until a call may be there.
+///
+/// A signal that the thread handles ends this, whenever it comes, as far as `system` notices: as long as no other function is
+/// called here.
+#[inline(never)]
+fn wait_for_call(
+    segments: &[Option<LaneSegment>; MOST_SERVED],
+    gate: &AtomicU32,
+    waits: &mut LaneWaits,
+    until: &mut Timespec,
+    [own_cpu, other_cpu]: [u32; 2],
+    spins: &SpinHistory,
+    system: &impl LaneServing,
+) -> WaitedForCall {
+    system.watch_signals();
+    let is_posted =
+        |it: &Option<LaneSegment>| it.is_some_and(|it| it.head().word.state() == LaneState::Posted);
+    let may_be_more = spins.spin(own_cpu, other_cpu, || {
+        segments.iter().any(is_posted)
+            || gate.load(Ordering::Relaxed) != 0
+            || system.has_handled_signal()
+    });
+    if system.has_handled_signal() {
+        return WaitedForCall { end: SleepEnd::Interrupted, woken_by: None };
+    }
+    if may_be_more {
+        return WaitedForCall { end: SleepEnd::Woken, woken_by: None };
+    }
+    let mut woken_by = None;
+    for (at, segment) in segments.iter().flatten().enumerate() {
+        if segment.head().word.prepare_server_to_sleep().is_none() {
+            woken_by = Some(at);
+            break;
+        }
+    }
+    let mut end = SleepEnd::Woken;
+    if woken_by.is_none() {
+        let mut is_new = false;
+        let mut woken;
+        loop {
+            (end, woken) = system.sleep_on(waits, until);
+            if end != SleepEnd::TimedOut || is_new {
+                break;
+            }
+            // That was the time of a sleep before, which something else has ended.
+            (*until, is_new) = (patience_from(system.now()), true);
+        }
+        let is_awake = |it: &LaneSegment| it.head().word.state() != LaneState::Asleep;
+        woken_by = match woken {
+            Some(woken) => Some(woken),
+            None => segments.iter().flatten().position(is_awake),
+        };
+    }
+    for segment in segments.iter().flatten() {
+        segment.head().word.end_server_sleep();
+    }
+    WaitedForCall { end, woken_by }
+}
+
+/// When a sleep ends that begins now.
+#[inline(always)]
+fn patience_from(now: Timespec) -> Timespec {
+    const SECOND: i64 = 1_000_000_000;
+    let nanoseconds = now.tv_nsec + (PATIENCE_MS * 1_000_000) as i64;
+    if nanoseconds < SECOND {
+        Timespec { tv_nsec: nanoseconds, ..now }
+    } else {
+        Timespec { tv_sec: now.tv_sec + 1, tv_nsec: nanoseconds - SECOND }
+    }
+}

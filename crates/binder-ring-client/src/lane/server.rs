@@ -1,0 +1,223 @@
+//! The threads that serve the calls of lanes.
+//!
+//! A thread that would wait for work of the driver's looks at the lanes that no other thread has, for as long as a thread waits in
+//! its slot of the ring. To the driver it is a thread that does something else meanwhile: work for it stays in line, and the gate in
+//! the ring tells. So a thread that the driver has woken is never one that serves a lane.
+
+use core::sync::atomic::Ordering;
+
+use binder_lane::layout::{CallOutcome, DATA_BYTES};
+use binder_lane::{LaneNote, NoteKind};
+use binder_ring::SlotIndex;
+use binder_ring::layout::IS_LOOPER;
+use binder_uapi::{BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderWriteRead, Errno};
+
+use super::LaneEnd;
+use super::caller::finish;
+use super::commands::{LaneCommands, LaneReturns};
+use super::look::{LaneLooks, Looked};
+use super::served::{HeldLane, ServedLanes, ServedPlace};
+use super::system::{LaneServing, header, note, standing};
+use crate::exchange::RingOutcome;
+use crate::ring::ClientRing;
+
+/// What a thread does for the lanes by which its process is called.
+#[derive(Debug, Default)]
+pub(super) struct LaneServer {
+    looks: LaneLooks,
+    /// The call that it serves, which came by a lane.
+    serving: Option<Serving>,
+}
+
+/// A call that a thread serves.
+#[derive(Debug)]
+struct Serving {
+    lane: HeldLane,
+    /// Its caller is gone: the reply is for no one.
+    is_orphan: bool,
+}
+
+impl LaneServer {
+    /// Whether the thread serves a call.
+    pub(super) fn is_serving(&self) -> bool {
+        self.serving.is_some()
+    }
+
+    /// The thread goes to the driver, and may be long.
+    pub(super) fn leave(&mut self, system: &impl LaneServing) {
+        self.looks.leave(system);
+    }
+
+    /// Takes a lane that the process is offered, in place of those that the driver has taken back.
+    #[cold]
+    pub(super) fn accept(&mut self, system: &impl LaneServing) {
+        self.looks.take_free(system);
+        self.looks.give_up(system);
+        // A handler that leaves by a jump would leave descriptors behind.
+        let signals = system.block_signals();
+        if let Some((accepted, place)) = system.accept()
+            && let Err(place) = system.served().add(&accepted, place)
+        {
+            system.give_back_served(place);
+        }
+        system.restore_signals(signals);
+        self.looks.note_offer();
+    }
+
+    /// Ends what the thread has, which looks no more.
+    pub(super) fn end<P: ServedPlace>(
+        &mut self,
+        ring: &ClientRing,
+        slot: SlotIndex,
+        served: &ServedLanes<P>,
+    ) {
+        if let Some(serving) = self.serving.take() {
+            // The caller has the driver look for its server.
+            let _ = LaneNote::new(&ring.segment.slot(slot).lane_note)
+                .end(served.get(&serving.lane).id, NoteKind::Serves);
+            served.release(serving.lane);
+        }
+        for lane in self.looks.drain() {
+            served.get(&lane).cool();
+            served.release(lane);
+        }
+    }
+
+    /// Whether the thread is idle, has nothing for the driver but what it may write at once, and there are lanes to look at.
+    pub(super) fn may_look(
+        &mut self,
+        system: &impl LaneServing,
+        call: &BinderWriteRead,
+        parsed: &LaneCommands,
+    ) -> bool {
+        let room = call.read_size.saturating_sub(call.read_consumed);
+        if system.served().count() == 0 || room < LaneReturns::MOST_BYTES as u64 {
+            return false;
+        }
+        let is_idle = parsed.is_idle() && standing(system) & IS_LOOPER != 0;
+        // A thread whose completions ride along replies and waits at once.
+        if !is_idle && !parsed.has_reply {
+            return false;
+        }
+        if self.looks.pauses(is_idle) {
+            return false;
+        }
+        header(system).gate.load(Ordering::Acquire) == 0 && system.may_look()
+    }
+
+    /// Serves the call that comes next, if one comes by a lane before the driver has work.
+    pub(super) fn look(
+        &mut self,
+        system: &impl LaneServing,
+        call: &mut BinderWriteRead,
+        parsed: &LaneCommands,
+    ) -> LaneEnd {
+        if !parsed.is_idle() {
+            let read_size = core::mem::replace(&mut call.read_size, call.read_consumed);
+            let outcome = system.by_ring(call);
+            call.read_size = read_size;
+            let is_written =
+                outcome == RingOutcome::Done(Ok(())) && call.write_consumed == call.write_size;
+            if !is_written || standing(system) & IS_LOOPER == 0 {
+                self.looks.note_completion();
+                return LaneEnd::ByRing;
+            }
+        }
+        self.looks.take_free(system);
+        let looked = self.looks.look(system);
+        self.looks.note_look(matches!(looked, Looked::Nothing));
+        self.looks.give_up(system);
+        match looked {
+            Looked::Call(lane, head) => {
+                self.serving = Some(Serving { lane, is_orphan: false });
+                free_if_idle(system, call, parsed);
+                let mut returns = LaneReturns::new();
+                returns.push_transaction(BR_TRANSACTION, &head);
+                finish(system, call, &returns)
+            }
+            Looked::Nothing => LaneEnd::ByRing,
+            Looked::Interrupted => {
+                free_if_idle(system, call, parsed);
+                LaneEnd::Ended(RingOutcome::Done(Err(Errno::EINTR)))
+            }
+        }
+    }
+
+    /// Goes on with a thread that serves a call of a lane: it replies, or the driver is to know of it.
+    pub(super) fn go_on_serving(
+        &mut self,
+        system: &impl LaneServing,
+        call: &mut BinderWriteRead,
+        parsed: &LaneCommands,
+    ) -> LaneEnd {
+        let Some(serving) = self.serving.take() else { return LaneEnd::ByRing };
+        if parsed.is_idle() && call.read_size == call.read_consumed {
+            // It frees the call's buffer, and goes on.
+            self.serving = Some(serving);
+            free_if_idle(system, call, parsed);
+            return LaneEnd::Done;
+        }
+        let has_room = has_room(call);
+        let reply = parsed
+            .plain_send(true)
+            .filter(|reply| has_room && !serving.is_orphan && reply.data_size <= DATA_BYTES as u64);
+        if let Some(reply) = reply
+            && system.served().get(&serving.lane).reply(system, reply).is_ok()
+        {
+            self.looks.keep(serving.lane);
+            return complete(system, call, parsed);
+        }
+        let orphan =
+            if serving.is_orphan { Some(serving) } else { self.hand_over(system, serving) };
+        let Some(orphan) = orphan else { return LaneEnd::ByRing };
+        if !parsed.has_reply {
+            self.serving = Some(orphan);
+            return LaneEnd::ByRing;
+        }
+        // It is a completion as any.
+        system.served().release(orphan.lane);
+        if parsed.has_others || !has_room {
+            return LaneEnd::ByRing;
+        }
+        complete(system, call, parsed)
+    }
+
+    /// Has the driver take over the call that the thread serves. Returns one that it does not take.
+    #[cold]
+    fn hand_over(&mut self, system: &impl LaneServing, serving: Serving) -> Option<Serving> {
+        let lane = system.served().get(&serving.lane);
+        let _ = system.adopt(lane.id);
+        let is_own = note(system).end(lane.id, NoteKind::Serves);
+        lane.finish_as(CallOutcome::Adopted);
+        if is_own {
+            // Its caller is gone, or the driver.
+            return Some(Serving { is_orphan: true, ..serving });
+        }
+        system.served().release(serving.lane);
+        None
+    }
+}
+
+fn has_room(call: &BinderWriteRead) -> bool {
+    call.read_size.saturating_sub(call.read_consumed) >= LaneReturns::MOST_BYTES as u64
+}
+
+/// Runs commands that free buffers of lanes, and do nothing else.
+fn free_if_idle(system: &impl LaneServing, call: &mut BinderWriteRead, parsed: &LaneCommands) {
+    if parsed.is_idle() {
+        parsed.free(system.buffers());
+        call.write_consumed = call.write_size;
+    }
+}
+
+/// Ends a call that has replied.
+fn complete(
+    system: &impl LaneServing,
+    call: &mut BinderWriteRead,
+    parsed: &LaneCommands,
+) -> LaneEnd {
+    parsed.free(system.buffers());
+    let mut returns = LaneReturns::new();
+    returns.push(BR_TRANSACTION_COMPLETE);
+    finish(system, call, &returns)
+}

@@ -1,0 +1,75 @@
+//! A thread that calls and serves by lanes.
+
+use core::sync::atomic::Ordering;
+
+use binder_ring::SlotIndex;
+use binder_uapi::BinderWriteRead;
+
+use super::LaneEnd;
+use super::caller::LaneCaller;
+use super::commands::LaneCommands;
+use super::served::{ServedLanes, ServedPlace};
+use super::server::LaneServer;
+use super::system::{LaneServing, header};
+use crate::exchange::RingOutcome;
+use crate::ring::ClientRing;
+
+/// What a thread has of a device's lanes.
+#[derive(Debug)]
+pub struct ThreadLanes<P> {
+    caller: LaneCaller<P>,
+    server: LaneServer,
+}
+
+impl<P> Default for ThreadLanes<P> {
+    fn default() -> Self {
+        Self { caller: LaneCaller::new(), server: LaneServer::default() }
+    }
+}
+
+impl<P> ThreadLanes<P> {
+    /// Makes a call of this thread, by a lane if it can be. It asks for one after `busy_calls` in a row to an object.
+    pub fn exchange(
+        &mut self,
+        system: &impl LaneServing<Place = P>,
+        call: &mut BinderWriteRead,
+        commands: &LaneCommands,
+        busy_calls: u32,
+    ) -> RingOutcome {
+        let end = if self.server.is_serving() {
+            self.server.go_on_serving(system, call, commands)
+        } else if self.server.may_look(system, call, commands) {
+            self.server.look(system, call, commands)
+        } else {
+            self.server.leave(system);
+            self.caller.call(system, call, commands)
+        };
+        let outcome = match end {
+            LaneEnd::Done => return RingOutcome::Done(Ok(())),
+            LaneEnd::ByRing => system.by_ring(call),
+            LaneEnd::ReadByRing => {
+                call.write_consumed = call.write_size;
+                system.by_ring(call)
+            }
+            LaneEnd::Ended(outcome) => return outcome,
+        };
+        if outcome == RingOutcome::Done(Ok(())) {
+            if header(system).offered_lanes.load(Ordering::Relaxed) != 0 {
+                self.server.accept(system);
+            }
+            self.caller.open_if_worthwhile(system, busy_calls);
+        }
+        outcome
+    }
+
+    /// Ends what the thread has, which makes no calls any more. Returns what the process has of the lane by which it has called.
+    pub fn end<S: ServedPlace>(
+        &mut self,
+        ring: &ClientRing,
+        slot: SlotIndex,
+        served: &ServedLanes<S>,
+    ) -> Option<P> {
+        self.server.end(ring, slot, served);
+        self.caller.end()
+    }
+}
