@@ -69,12 +69,20 @@ impl LaneSegment {
     /// At `from` so many bytes can be read, and they are not of a segment.
     #[must_use]
     pub unsafe fn copy_request_in(&self, from: *const u8, len: usize) -> bool {
-        let has_room = len <= DATA_BYTES;
-        if has_room {
-            // SAFETY: the range lies within the segment, as was checked; the other is the caller's promise.
-            unsafe { ptr::copy_nonoverlapping(from, self.place(Part::Request), len) }
-        }
-        has_room
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_in(Part::Request, from, len) }
+    }
+
+    /// Copies `len` bytes from `from` to a reply's data. Says whether they have room. For a server whose bytes may change
+    /// meanwhile.
+    ///
+    /// # Safety
+    ///
+    /// As [`copy_request_in`](Self::copy_request_in).
+    #[must_use]
+    pub unsafe fn copy_reply_in(&self, from: *const u8, len: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_in(Part::Reply, from, len) }
     }
 
     /// Writes a reply's data. Says whether it has room. For the server.
@@ -117,10 +125,15 @@ impl LaneSegment {
     }
 
     fn write(&self, part: Part, bytes: &[u8]) -> bool {
-        let has_room = bytes.len() <= DATA_BYTES;
+        // SAFETY: `bytes` lies in no segment: those are never lent.
+        unsafe { self.copy_in(part, bytes.as_ptr(), bytes.len()) }
+    }
+
+    unsafe fn copy_in(&self, part: Part, from: *const u8, len: usize) -> bool {
+        let has_room = len <= DATA_BYTES;
         if has_room {
-            // SAFETY: the range lies within the segment, as was checked, and `bytes` in no segment: those are never lent.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.place(part), bytes.len()) }
+            // SAFETY: the range lies within the segment, as was checked; the other is the caller's promise.
+            unsafe { ptr::copy_nonoverlapping(from, self.place(part), len) }
         }
         has_room
     }

@@ -1,31 +1,10 @@
 //! Who a thread is at this moment, as its pidfd tells.
 
-#![expect(unsafe_code, reason = "the question has no safe wrapper")]
-
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
+use binder_ring_client::ThreadInfo;
 use rustix::process::PidfdFlags;
-
-/// As `struct pidfd_info` was at first.
-#[derive(Default)]
-#[repr(C)]
-struct PidfdInfo {
-    mask: u64,
-    cgroup: u64,
-    /// pid, tgid, ppid, then uid and gid by turns: real, effective, saved, of file systems.
-    ids: [u32; 11],
-    exit_code: i32,
-}
-
-/// PIDFD_GET_INFO, since Linux 6.13: `_IOWR(0xff, 11, 64 bytes)`.
-const PIDFD_GET_INFO: libc::Ioctl = 0xc040_ff0b_u32 as libc::Ioctl;
-/// PIDFD_INFO_CREDS: ids are wanted, and were told.
-const CREDS: u64 = 1 << 1;
-/// The place of the uid by which FUSE, too, names a caller.
-const FSUID: usize = 9;
-
-const _: () = assert!(size_of::<PidfdInfo>() == 64);
 
 /// The uid by which a thread, or a process's first one, accesses files: its effective one, as a rule.
 ///
@@ -33,16 +12,8 @@ const _: () = assert!(size_of::<PidfdInfo>() == 64);
 ///
 /// As the kernel answers: `ENOTTY` if it is older, `ESRCH` if the thread has ended.
 pub fn fsuid(pidfd: BorrowedFd<'_>) -> io::Result<u32> {
-    let mut info = PidfdInfo { mask: CREDS, ..PidfdInfo::default() };
-    // SAFETY: the number of the question carries the size of `info`, to which the kernel writes no more.
-    let result = unsafe { libc::ioctl(pidfd.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    if info.mask & CREDS == 0 {
-        return Err(io::Error::from_raw_os_error(libc::ESRCH));
-    }
-    Ok(info.ids[FSUID])
+    let info = ThreadInfo::of(pidfd);
+    info.map(|info| info.fsuid).map_err(|error| io::Error::from_raw_os_error(error.number()))
 }
 
 /// Whether the kernel tells who a thread is.

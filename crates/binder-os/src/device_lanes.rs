@@ -15,7 +15,7 @@ use binder_lane::LaneId;
 use binder_ring::SlotIndex;
 use binder_ring_client::lane::{LaneCommands, ServedLanes};
 use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
-use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, payload_len};
+use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, Errno, payload_len};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use self::calling::DevicePlace;
@@ -103,4 +103,8 @@ fn ask<T: FromBytes + IntoBytes + Immutable>(
     let result =
         unsafe { libc::ioctl(device.as_raw_fd(), request as libc::Ioctl, ptr::from_mut(argument)) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn errno(error: &io::Error) -> Errno {
+    error.raw_os_error().and_then(Errno::from_number).unwrap_or(Errno::EIO)
 }

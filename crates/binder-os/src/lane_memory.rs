@@ -10,10 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use binder_lane::LaneSegment;
 use binder_lane::layout::{DATA_BYTES, SEGMENT_BYTES};
-use binder_ring_client::lane::{ReceivedBuffers, create_segment};
-use rustix::mm::{Advice, MapFlags, ProtFlags};
+use binder_ring_client::lane::{ReceivedBuffers, create_segment, map_segment};
 
-use crate::{fork_count, ring_memory};
+use crate::fork_count;
 
 /// The segment of a lane.
 #[derive(Debug)]
@@ -47,22 +46,12 @@ impl LaneMemory {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if it is no memory that keeps its size; as mmap(2) and madvise(2).
+    /// As [`map_segment`].
     pub(crate) fn map(file: &OwnedFd) -> io::Result<Self> {
-        ring_memory::check_segment(file, SEGMENT_BYTES)?;
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a null hint lets the kernel choose a free range, so no existing mapping changes.
-        let start = unsafe {
-            rustix::mm::mmap(ptr::null_mut(), SEGMENT_BYTES, access, MapFlags::SHARED, file, 0)
-        }?;
-        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidData)?;
-        // SAFETY: as many bytes are mapped there, and nothing else knows the address.
-        let memory = unsafe { Self::at(start) };
-        // SAFETY: the range is the mapping, which belongs to `memory`. The advice concerns children alone.
-        unsafe {
-            rustix::mm::madvise(start.as_ptr().cast(), SEGMENT_BYTES, Advice::LinuxDontFork)
-        }?;
-        Ok(memory)
+        let start =
+            map_segment(file).map_err(|error| io::Error::from_raw_os_error(error.number()))?;
+        // SAFETY: so many bytes are mapped there for this process alone, and nothing else knows the address.
+        Ok(unsafe { Self::at(start) })
     }
 
     /// # Safety

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use binder_ring::layout::SEGMENT_BYTES;
 use binder_ring::{BellState, Segment, SlotIndex};
-use rustix::fs::SealFlags;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::thread::{ClockId, futex};
@@ -89,21 +88,14 @@ impl Drop for RingMemory {
     }
 }
 
-/// The file system of memfds with pages of the usual size.
-const TMPFS_MAGIC: rustix::fs::FsWord = 0x0102_1994;
-
 /// Refuses a segment of another's that is no memory, or may change its size: an access beyond its end would be a SIGBUS.
 ///
 /// # Errors
 ///
 /// `InvalidInput`.
 pub fn check_segment(memfd: &OwnedFd, bytes: usize) -> io::Result<()> {
-    let wanted = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-    let is_fit = rustix::fs::fcntl_get_seals(memfd).is_ok_and(|seals| seals.contains(wanted))
-        // Pages of a huge size are few, and may be missing when they are touched.
-        && rustix::fs::fstatfs(memfd).is_ok_and(|it| it.f_type == TMPFS_MAGIC)
-        && rustix::fs::fstat(memfd).is_ok_and(|it| it.st_size == bytes as i64);
-    if is_fit { Ok(()) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    binder_ring_client::check_segment(memfd, bytes)
+        .map_err(|error| io::Error::from_raw_os_error(error.number()))
 }
 
 /// As many bells as one thread can sleep on, beside a word of its own.

@@ -21,7 +21,7 @@ pub use caller::LaneCaller;
 pub use commands::{LaneCommands, LaneReturns, PlainSend, ReceivedBuffers};
 pub use look::LaneWaits;
 pub use served::{MOST_SERVED, ServedLanes, ServedPlace};
-pub use system::{LaneServing, LaneSystem, create_segment};
+pub use system::{LaneServing, LaneSystem, create_segment, map_segment, take_offer};
 pub use thread::ThreadLanes;
 
 use crate::exchange::RingOutcome;

@@ -25,9 +25,11 @@ mod kernel;
 pub mod lane;
 mod ring;
 mod spin;
+mod thread_info;
 
 pub use caller::{CallMemory, RingSystem, SleepEnd};
 pub use exchange::RingOutcome;
 pub use kernel::KernelCalls;
-pub use ring::{ClientRing, MARKED};
+pub use ring::{ClientRing, MARKED, check_segment};
+pub use thread_info::ThreadInfo;
 pub use spin::SpinHistory;

@@ -10,7 +10,7 @@ use binder_ring::layout::{SEGMENT_BYTES, SLOTS};
 use binder_ring::{Segment, SlotIndex};
 use binder_uapi::Errno;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{MemfdFlags, SealFlags, SeekFrom};
+use rustix::fs::{FsWord, MemfdFlags, SealFlags, SeekFrom};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use rustix::process::{Pid, Resource};
 
@@ -163,10 +163,17 @@ pub(crate) fn create_shared(name: &CStr, bytes: usize) -> Result<(NonNull<u8>, O
     // The other party is never to meet a page beyond the end.
     let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
     rustix::fs::fcntl_add_seals(&file, seals).map_err(errno)?;
+    Ok((map_shared(&file, bytes)?, file))
+}
+
+/// Maps a file of another's that is a segment, for this process alone, not for its children. Returns where; the mapping is the
+/// caller's.
+pub(crate) fn map_shared(file: &OwnedFd, bytes: usize) -> Result<NonNull<u8>, Errno> {
+    check_segment(file, bytes)?;
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a null hint lets the kernel choose a free range, so no existing mapping changes.
     let start =
-        unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, &file, 0) };
+        unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0) };
     let start = start.map_err(errno)?;
     // SAFETY: the range is the mapping. The advice concerns children alone.
     let kept = unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxDontFork) };
@@ -176,7 +183,22 @@ pub(crate) fn create_shared(name: &CStr, bytes: usize) -> Result<(NonNull<u8>, O
         debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
         return Err(errno(error));
     }
-    Ok((NonNull::new(start.cast()).ok_or(Errno::ENOMEM)?, file))
+    NonNull::new(start.cast()).ok_or(Errno::ENOMEM)
+}
+
+/// Refuses a segment of another's that is no memory, or may change its size: an access beyond its end would be a SIGBUS.
+///
+/// # Errors
+///
+/// `EINVAL`.
+pub fn check_segment(file: &OwnedFd, bytes: usize) -> Result<(), Errno> {
+    const TMPFS_MAGIC: FsWord = 0x0102_1994;
+    let wanted = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    let is_fit = rustix::fs::fcntl_get_seals(file).is_ok_and(|seals| seals.contains(wanted))
+        // Pages of a huge size are few, and may be missing when they are touched.
+        && rustix::fs::fstatfs(file).is_ok_and(|it| it.f_type == TMPFS_MAGIC)
+        && rustix::fs::fstat(file).is_ok_and(|it| usize::try_from(it.st_size) == Ok(bytes));
+    if is_fit { Ok(()) } else { Err(Errno::EINVAL) }
 }
 
 /// Makes a file in memory.

@@ -27,7 +27,13 @@ pub struct SpinHistory {
 }
 
 impl SpinHistory {
+    /// That of a thread that has not waited yet.
+    pub const fn new() -> Self {
+        Self { failures: AtomicU32::new(0) }
+    }
+
     /// Looks until `is_answered`, as long as that is worth while. Says whether it is.
+    #[inline(always)]
     pub fn spin(&self, own_cpu: u32, driver_cpu: u32, is_answered: impl Fn() -> bool) -> bool {
         if own_cpu == driver_cpu || driver_cpu == NO_CPU {
             return is_answered();

@@ -4,7 +4,8 @@
 //! learns of those that come in its sleep, or in its ioctl; of one that comes before, while the driver may have the call
 //! already, nothing tells. But to have a handler run, the kernel writes a frame to the thread's stack, at a fixed distance
 //! below the stack pointer. So a canary is put where the end of that frame comes to lie. It is the time-out of the
-//! sleep, and a frame overwrites it with a value that the kernel refuses as a time-out, when the sleep begins.
+//! sleep, and a frame overwrites it with a value that the kernel refuses as a time-out, when the sleep begins. A sleep on several
+//! words, which the kernel begins again after a handler that says so, has it among them.
 //!
 //! | machine | a frame ends with | at |
 //! |---|---|---|
@@ -50,6 +51,14 @@ pub(crate) fn put() {
 pub(crate) fn is_gone() -> bool {
     // SAFETY: it was put there, and since then no more than a frame.
     place().is_some_and(|place| unsafe { ptr::read_volatile(place) != CANARY })
+}
+
+/// A word of the canary, for the kernel to look at when a sleep begins, or begins again after a handler; and its value.
+#[inline(always)]
+pub(crate) fn word() -> Option<(*const AtomicU32, u32)> {
+    // The lower half of the nanoseconds, on both machines.
+    let nanoseconds = place()?.cast::<u32>().wrapping_add(2);
+    Some((nanoseconds.cast_const().cast(), CANARY[1] as u32))
 }
 
 /// Sleeps while the word has this value, or until the canary's time is over, and returns what the kernel does: EINVAL if

@@ -7,17 +7,22 @@ use core::sync::atomic::AtomicU32;
 
 use binder_lane::{CallLeft, LaneId, LaneSegment};
 use binder_ring::SlotIndex;
-use binder_ring_client::lane::{LaneCommands, LaneEnd, LaneSystem};
+use binder_ring_client::lane::{
+    LaneCommands, LaneServing, LaneSystem, LaneWaits, ServedLanes, take_offer,
+};
 use binder_ring_client::{ClientRing, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{
-    ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN, BinderTransactionData,
-    BinderWriteRead, Errno, LaneOpen,
+    ANYBINDER_LANE_ACCEPT, ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN,
+    BinderTransactionData, BinderWriteRead, Errno, LaneAccept, LaneOpen,
 };
 use rustix::fd::OwnedFd;
+use rustix::thread::Timespec;
 
 use crate::lanes::{BusySlot, LanePlace, RingLanes};
 use crate::program_memory::ProgramMemory;
+use crate::served::ProgramServed;
 use crate::write_read::DeviceCalls;
+use crate::{canary, syscall};
 
 /// Makes a call, by a lane if it can be. A thread asks for a lane after `busy_calls` in a row to an object.
 pub(crate) fn exchange(
@@ -35,20 +40,21 @@ pub(crate) fn exchange(
         }
         return by_ring(&device, slot, memory, call);
     };
-    let commands = CopiedCommands::of(memory, call, call.write_consumed);
-    let parsed = LaneCommands::parse(commands.bytes(), lanes);
+    let parsed = CopiedCommands::of(memory, call, call.write_consumed).parse(lanes);
     let system = LaneCall { device, slot, memory, busy };
-    // SAFETY: this function alone asks for it, and found the slot free.
-    let caller = unsafe { system.busy.caller() };
-    let outcome = match caller.call(&system, call, &parsed) {
-        LaneEnd::Done => return RingOutcome::Done(Ok(())),
-        LaneEnd::ByRing | LaneEnd::ReadByRing => system.by_ring(call),
-        LaneEnd::Ended(outcome) => return outcome,
-    };
-    if outcome == RingOutcome::Done(Ok(())) {
-        caller.open_if_worthwhile(&system, busy_calls.get());
+    // SAFETY: this function found the slot free, and asks for it once.
+    let thread = unsafe { system.busy.thread() };
+    thread.exchange(&system, call, &parsed, busy_calls.get())
+}
+
+/// Has the driver take over what the thread serves, which is about to make an ioctl.
+#[cold]
+pub(crate) fn leave(device: DeviceCalls<'_, '_>, slot: SlotIndex, memory: &ProgramMemory<'_>) {
+    if let Some(busy) = device.ring.lanes().enter(slot) {
+        let system = LaneCall { device, slot, memory, busy };
+        // SAFETY: as above.
+        unsafe { system.busy.thread() }.leave(&system);
     }
-    outcome
 }
 
 /// Frees the buffers of lanes that commands have freed which were run, from `start` on.
@@ -61,8 +67,7 @@ pub(crate) fn free_run(
 ) {
     if lanes.has_lent() {
         let run = BinderWriteRead { write_size: call.write_consumed, ..*call };
-        let commands = CopiedCommands::of(memory, &run, start);
-        LaneCommands::parse(commands.bytes(), lanes).free(lanes);
+        CopiedCommands::of(memory, &run, start).parse(lanes).free(lanes);
     }
 }
 
@@ -91,7 +96,7 @@ fn adopt(device: &DeviceCalls<'_, '_>, lane: LaneId) -> Result<(), Errno> {
 /// are given back.
 struct CopiedCommands {
     bytes: [u8; COPIED_BYTES],
-    len: usize,
+    len: Option<usize>,
 }
 
 const COPIED_BYTES: usize = 256;
@@ -100,15 +105,19 @@ impl CopiedCommands {
     /// Those from `start` on.
     fn of(memory: &ProgramMemory<'_>, call: &BinderWriteRead, start: u64) -> Self {
         let mut bytes = [0; COPIED_BYTES];
-        let len = usize::try_from(call.write_size.saturating_sub(start)).unwrap_or(usize::MAX);
-        let is_there = bytes
-            .get_mut(..len)
-            .is_some_and(|bytes| memory.read_bytes(call.write_buffer.wrapping_add(start), bytes));
-        Self { bytes, len: if is_there { len } else { 0 } }
+        let len = usize::try_from(call.write_size.saturating_sub(start)).ok();
+        let len = len.filter(|len| {
+            let into = bytes.get_mut(..*len);
+            into.is_some_and(|into| memory.read_bytes(call.write_buffer.wrapping_add(start), into))
+        });
+        Self { bytes, len }
     }
 
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+    fn parse(&self, lanes: &RingLanes) -> LaneCommands {
+        match self.len {
+            Some(len) => LaneCommands::parse(&self.bytes[..len], lanes),
+            None => LaneCommands::unread(),
+        }
     }
 }
 
@@ -233,5 +242,65 @@ impl LaneSystem for LaneCall<'_, '_> {
     #[inline(always)]
     fn call_left_within(&self) -> Option<CallLeft> {
         self.busy.call_left_within()
+    }
+}
+
+impl LaneServing for LaneCall<'_, '_> {
+    type Served = ProgramServed;
+
+    fn served(&self) -> &ServedLanes<ProgramServed> {
+        self.buffers().served()
+    }
+
+    fn accept(&self) -> Option<(LaneAccept, ProgramServed)> {
+        // SAFETY: the driver reads and writes a `LaneAccept`, which is of numbers alone.
+        let ask = |wish: &mut LaneAccept| unsafe { self.device.ask(ANYBINDER_LANE_ACCEPT, wish) };
+        let (accepted, files) = take_offer(ask)?;
+        Some((accepted, self.buffers().serve(files)?))
+    }
+
+    fn give_back_served(&self, served: ProgramServed) {
+        self.buffers().give_back(served);
+    }
+
+    fn is_call_lent(&self, served: &ProgramServed) -> bool {
+        self.buffers().is_call_lent(served)
+    }
+
+    fn receive_call(&self, served: &ProgramServed, len: usize) -> Option<u64> {
+        self.buffers().receive_call(served, len)
+    }
+
+    fn copy_reply(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool {
+        self.memory.copy_reply_to_lane(segment, head.buffer, head.data_size)
+    }
+
+    fn may_look(&self) -> bool {
+        // A handler on a stack of its own leaves the thread's as it was.
+        syscall::has_one_stack()
+    }
+
+    #[inline(always)]
+    fn now(&self) -> Timespec {
+        syscall::now()
+    }
+
+    #[inline(always)]
+    fn signal_word(&self) -> Option<(*const AtomicU32, u32)> {
+        canary::word()
+    }
+
+    #[inline(always)]
+    fn sleep_on(&self, words: &LaneWaits, until: &Timespec) -> (SleepEnd, Option<usize>) {
+        const INTERRUPTED: isize = -(Errno::EINTR.number() as isize);
+        const CHANGED: isize = -(Errno::EAGAIN.number() as isize);
+        match syscall::futex_waitv(words.waits(), until) {
+            // Not negative.
+            woken @ 0.. => (SleepEnd::Woken, Some(woken.cast_unsigned())),
+            CHANGED => (SleepEnd::Woken, None),
+            INTERRUPTED => (SleepEnd::Interrupted, None),
+            // A kernel that cannot wait on several words has no lanes.
+            _ => (SleepEnd::TimedOut, None),
+        }
     }
 }

@@ -1,8 +1,7 @@
-//! The lanes by which threads of the program call, past the driver.
+//! The lanes by which threads of the program call, and by which the program is called, past the driver.
 //!
 //! A thread has what belongs to its lane beside its slot in the ring, in the same table: a handler of a signal that makes a call
-//! of its own finds it there. A lane costs no descriptor: its segment is mapped, and the file closed. The program serves no
-//! calls of lanes.
+//! of its own finds it there. A lane costs no descriptor: its segment is mapped, and the file closed.
 
 #![expect(unsafe_code, reason = "lanes lie in a table without a lock, and their memory is mapped")]
 
@@ -14,15 +13,32 @@ use binder_lane::layout::{DATA_BYTES, SEGMENT_BYTES};
 use binder_lane::{CallLeft, LaneId, LaneSegment};
 use binder_ring::SlotIndex;
 use binder_ring::layout::SLOTS;
-use binder_ring_client::lane::{LaneCaller, ReceivedBuffers, create_segment};
+use binder_ring_client::ClientRing;
+use binder_ring_client::lane::{
+    MOST_SERVED, ReceivedBuffers, ServedLanes, ServedPlace as _, ThreadLanes, create_segment,
+};
 use rustix::fd::OwnedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+use crate::served::ProgramServed;
 
 /// What the threads with slots in a ring have of lanes.
 pub(crate) struct RingLanes {
     slots: [SlotLanes; SLOTS as usize],
+    served: ServedLanes<ProgramServed>,
+    /// Where the calls lie that came by those.
+    calls: [LaneBuffer; MOST_SERVED],
     /// Whether anything has come by a lane: else no buffer can be freed.
     has_lent: AtomicBool,
+}
+
+/// Memory for what comes by a lane. It is mapped when it is first needed, and stays for the next lane.
+struct LaneBuffer {
+    start: AtomicPtr<u8>,
+    /// Whether a lane has it.
+    is_taken: AtomicBool,
+    /// Whether what lies there was not freed.
+    is_lent: AtomicBool,
 }
 
 /// What a thread has of lanes. The thread alone uses it, and handlers of its signals in between.
@@ -34,14 +50,12 @@ struct SlotLanes {
     segment: AtomicPtr<u8>,
     /// How a handler, which has made a call of its own meanwhile, has left that call: a [`CallLeft`], or [`NOT_LEFT`].
     left: AtomicU32,
-    /// Where what comes back lies. It stays for the next lane.
-    buffer: AtomicPtr<u8>,
-    /// Whether what lies there was not freed.
-    is_lent: AtomicBool,
-    caller: UnsafeCell<LaneCaller<LanePlace>>,
+    /// Where what comes back lies.
+    buffer: LaneBuffer,
+    thread: UnsafeCell<ThreadLanes<LanePlace>>,
 }
 
-// SAFETY: `caller` is touched by the thread of the slot alone, while it has the slot busy, or by one that has the table, and no
+// SAFETY: `thread` is touched by the thread of the slot alone, while it has the slot busy, or by one that has the table, and no
 // thread the slot. All else is atomic.
 unsafe impl Sync for SlotLanes {}
 
@@ -65,8 +79,15 @@ impl RingLanes {
     pub(crate) const fn new() -> Self {
         Self {
             slots: [const { SlotLanes::new() }; SLOTS as usize],
+            served: ServedLanes::new(),
+            calls: [const { LaneBuffer::new() }; MOST_SERVED],
             has_lent: AtomicBool::new(false),
         }
+    }
+
+    /// The lanes by which the program is called.
+    pub(crate) fn served(&self) -> &ServedLanes<ProgramServed> {
+        &self.served
     }
 
     fn of(&self, slot: SlotIndex) -> &SlotLanes {
@@ -109,36 +130,68 @@ impl RingLanes {
         None
     }
 
-    /// Forgets the lane of a thread that has ended. The slot is this thread's.
-    pub(crate) fn clear(&self, slot: SlotIndex) {
-        self.of(slot).clear();
+    /// Forgets the lanes of a thread that has ended. The slot is this thread's.
+    pub(crate) fn clear(&self, ring: &ClientRing, slot: SlotIndex) {
+        // SAFETY: no thread has the slot but this one, which makes no call.
+        let thread = unsafe { &mut *self.of(slot).thread.get() };
+        drop(thread.end(ring, slot, &self.served));
+        self.of(slot).reset();
     }
 
     /// Unmaps all that the program does not need. No thread has a slot.
-    pub(crate) fn end(&self) {
-        for slot in &self.slots {
-            slot.clear();
-            let buffer = slot.buffer.swap(ptr::null_mut(), Ordering::Relaxed);
-            // A program may look at what it has received after it has closed the device.
-            if !slot.is_lent.swap(false, Ordering::Relaxed)
-                && let Some(buffer) = NonNull::new(buffer)
-            {
-                // SAFETY: `buffer_for` has mapped as much there, and the program knows nothing of it any more.
-                unsafe { unmap(buffer, BUFFER_BYTES) };
-            }
-        }
+    pub(crate) fn end(&self, ring: &ClientRing) {
+        SlotIndex::all().for_each(|slot| self.clear(ring, slot));
+        self.served.drain().for_each(|served| self.give_back(served));
+        self.buffers().for_each(LaneBuffer::end);
         self.has_lent.store(false, Ordering::Relaxed);
     }
 
     /// Forgets what another process has: nothing of it is mapped in its child.
     pub(crate) fn forget(&self) {
         for slot in &self.slots {
-            slot.buffer.store(ptr::null_mut(), Ordering::Relaxed);
-            slot.is_lent.store(false, Ordering::Relaxed);
-            core::mem::forget(slot.take_place());
+            // SAFETY: the child has one thread, which makes no call by a lane before this.
+            let thread = unsafe { &mut *slot.thread.get() };
+            core::mem::forget(core::mem::take(thread));
             slot.reset();
         }
+        // SAFETY: as above.
+        unsafe { self.served.forget() };
+        self.buffers().for_each(LaneBuffer::forget);
         self.has_lent.store(false, Ordering::Relaxed);
+    }
+
+    fn buffers(&self) -> impl Iterator<Item = &LaneBuffer> {
+        self.calls.iter().chain(self.slots.iter().map(|slot| &slot.buffer))
+    }
+
+    /// What the program has of a lane by which it is called, with these files. None if it cannot have it.
+    pub(crate) fn serve(&self, files: [OwnedFd; 2]) -> Option<ProgramServed> {
+        let buffer = self.calls.iter().position(LaneBuffer::take)?;
+        let served = self.calls[buffer].start().and_then(|_| ProgramServed::new(files, buffer));
+        if served.is_none() {
+            self.calls[buffer].is_taken.store(false, Ordering::Release);
+        }
+        served
+    }
+
+    /// Ends what the program had of a lane.
+    pub(crate) fn give_back(&self, served: ProgramServed) {
+        self.calls[served.buffer].is_taken.store(false, Ordering::Release);
+    }
+
+    /// Whether the last call of a lane was not freed.
+    pub(crate) fn is_call_lent(&self, served: &ProgramServed) -> bool {
+        self.calls[served.buffer].is_lent()
+    }
+
+    /// Copies the first `len` bytes of a call to the buffer of its lane, and lends that. Returns where it lies; None if they have no
+    /// room, or it is lent.
+    pub(crate) fn receive_call(&self, served: &ProgramServed, len: usize) -> Option<u64> {
+        let segment = served.segment();
+        // SAFETY: `fill` lets so many bytes be written, and a buffer is no segment.
+        let address = self.calls[served.buffer].fill(len, |to| unsafe { segment.copy_request(to, len) })?;
+        self.has_lent.store(true, Ordering::Relaxed);
+        Some(address)
     }
 }
 
@@ -149,21 +202,9 @@ impl SlotLanes {
             lane: AtomicU32::new(0),
             segment: AtomicPtr::new(ptr::null_mut()),
             left: AtomicU32::new(NOT_LEFT),
-            buffer: AtomicPtr::new(ptr::null_mut()),
-            is_lent: AtomicBool::new(false),
-            caller: UnsafeCell::new(LaneCaller::new()),
+            buffer: LaneBuffer::new(),
+            thread: UnsafeCell::new(ThreadLanes::new()),
         }
-    }
-
-    fn take_place(&self) -> Option<LanePlace> {
-        // SAFETY: no thread has the slot but, maybe, this one, which makes no call.
-        let caller = unsafe { &mut *self.caller.get() };
-        caller.end()
-    }
-
-    fn clear(&self) {
-        drop(self.take_place());
-        self.reset();
     }
 
     fn reset(&self) {
@@ -171,11 +212,66 @@ impl SlotLanes {
         self.left.store(NOT_LEFT, Ordering::Relaxed);
         self.is_busy.store(false, Ordering::Relaxed);
     }
+}
 
-    /// The buffer of the slot, which is made if there is none.
-    fn buffer_for(&self) -> Option<NonNull<u8>> {
-        if let Some(buffer) = NonNull::new(self.buffer.load(Ordering::Relaxed)) {
-            return Some(buffer);
+impl LaneBuffer {
+    const fn new() -> Self {
+        Self {
+            start: AtomicPtr::new(ptr::null_mut()),
+            is_taken: AtomicBool::new(false),
+            is_lent: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes it for a lane, if none has it and nothing is lent of it.
+    fn take(&self) -> bool {
+        !self.is_lent() && !self.is_taken.swap(true, Ordering::Acquire)
+    }
+
+    fn address(&self) -> u64 {
+        self.start.load(Ordering::Relaxed).addr() as u64
+    }
+
+    fn is_lent(&self) -> bool {
+        self.is_lent.load(Ordering::Acquire)
+    }
+
+    /// Has a lane fill so many bytes of it, and lends it. Returns where it is; None if it is too small, or lent. For the thread that has
+    /// the lane.
+    fn fill(&self, len: usize, copy: impl FnOnce(*mut u8)) -> Option<u64> {
+        let start = NonNull::new(self.start.load(Ordering::Relaxed))?;
+        if len > DATA_BYTES || self.is_lent() {
+            return None;
+        }
+        copy(start.as_ptr());
+        self.is_lent.store(true, Ordering::Release);
+        Some(self.address())
+    }
+
+    /// Unmaps it. No lane has it.
+    fn end(&self) {
+        let start = self.start.swap(ptr::null_mut(), Ordering::Relaxed);
+        self.is_taken.store(false, Ordering::Relaxed);
+        // A program may look at what it has received after it has closed the device.
+        if !self.is_lent.swap(false, Ordering::Relaxed)
+            && let Some(start) = NonNull::new(start)
+        {
+            // SAFETY: `start` has mapped as much there, and the program knows nothing of it any more.
+            unsafe { unmap(start, BUFFER_BYTES) };
+        }
+    }
+
+    /// Forgets that of another process.
+    fn forget(&self) {
+        self.start.store(ptr::null_mut(), Ordering::Relaxed);
+        self.is_taken.store(false, Ordering::Relaxed);
+        self.is_lent.store(false, Ordering::Relaxed);
+    }
+
+    /// Where it is. It is mapped if it is not.
+    fn start(&self) -> Option<NonNull<u8>> {
+        if let Some(start) = NonNull::new(self.start.load(Ordering::Relaxed)) {
+            return Some(start);
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a null hint lets the kernel choose a free range.
@@ -193,7 +289,7 @@ impl SlotLanes {
             unsafe { unmap(start, BUFFER_BYTES) };
             return None;
         }
-        self.buffer.store(start.as_ptr(), Ordering::Relaxed);
+        self.start.store(start.as_ptr(), Ordering::Relaxed);
         Some(start)
     }
 }
@@ -204,7 +300,7 @@ const BUFFER_BYTES: usize = DATA_BYTES.next_multiple_of(64 << 10);
 /// # Safety
 ///
 /// So many bytes are mapped there, and nothing uses them any more.
-unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
+pub(crate) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's promise.
     let unmapped = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
     debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
@@ -229,7 +325,7 @@ impl BusySlot<'_> {
         self.lanes.of(self.slot)
     }
 
-    /// The thread's calls by its lane.
+    /// What the thread has of lanes.
     ///
     /// # Safety
     ///
@@ -238,39 +334,36 @@ impl BusySlot<'_> {
         clippy::mut_from_ref,
         reason = "the slot is busy as long as this lives, for this thread"
     )]
-    pub(crate) unsafe fn caller(&self) -> &mut LaneCaller<LanePlace> {
+    pub(crate) unsafe fn thread(&self) -> &mut ThreadLanes<LanePlace> {
         // SAFETY: the thread of the slot alone uses it, and its handlers find it busy; the other is the caller's promise.
-        unsafe { &mut *self.own().caller.get() }
+        unsafe { &mut *self.own().thread.get() }
     }
 
     pub(crate) fn create_place(&self) -> Option<(LanePlace, OwnedFd)> {
-        self.own().buffer_for()?;
+        self.own().buffer.start()?;
         let (start, file) = create_segment().ok()?;
         Some((LanePlace { start }, file))
     }
 
     /// Where the thread's buffer is.
     pub(crate) fn address(&self) -> u64 {
-        self.own().buffer.load(Ordering::Relaxed).addr() as u64
+        self.own().buffer.address()
     }
 
     pub(crate) fn is_lent(&self) -> bool {
-        self.own().is_lent.load(Ordering::Acquire)
+        self.own().buffer.is_lent()
     }
 
     /// Copies the first `len` bytes of a reply to the thread's buffer, and lends that. Says whether they have room, and it was not
     /// lent.
     pub(crate) fn receive(&self, place: &LanePlace, len: usize) -> bool {
-        let SlotLanes { buffer, is_lent, .. } = self.own();
-        let Some(buffer) = NonNull::new(buffer.load(Ordering::Relaxed)) else { return false };
-        if len > DATA_BYTES || is_lent.load(Ordering::Acquire) {
-            return false;
+        let segment = place.segment();
+        // SAFETY: `fill` lets so many bytes be written, and a buffer is no segment.
+        let filled = self.own().buffer.fill(len, |to| unsafe { segment.copy_reply(to, len) });
+        if filled.is_some() {
+            self.lanes.has_lent.store(true, Ordering::Relaxed);
         }
-        // SAFETY: a buffer has room for as much, is no segment, and nothing is lent of it.
-        unsafe { place.segment().copy_reply(buffer.as_ptr(), len) };
-        is_lent.store(true, Ordering::Release);
-        self.lanes.has_lent.store(true, Ordering::Relaxed);
-        true
+        filled.is_some()
     }
 
     #[inline(always)]
@@ -308,18 +401,16 @@ impl ReceivedBuffers for RingLanes {
     }
 
     fn free(&self, address: u64) {
-        if let Some(slot) = self.buffer_at(address) {
-            slot.is_lent.store(false, Ordering::Release);
+        if let Some(buffer) = self.buffer_at(address) {
+            buffer.is_lent.store(false, Ordering::Release);
         }
     }
 }
 
 impl RingLanes {
-    fn buffer_at(&self, address: u64) -> Option<&SlotLanes> {
-        let is_there =
-            |slot: &&SlotLanes| slot.buffer.load(Ordering::Relaxed).addr() as u64 == address;
+    fn buffer_at(&self, address: u64) -> Option<&LaneBuffer> {
         // Those that have none have null.
         let is_any = address != 0 && self.has_lent();
-        is_any.then(|| self.slots.iter().find(is_there))?
+        is_any.then(|| self.buffers().find(|buffer| buffer.address() == address))?
     }
 }

@@ -21,6 +21,7 @@ mod lanes;
 mod processor;
 mod program_memory;
 mod ring_table;
+mod served;
 #[cfg(feature = "interpose")]
 mod standalone;
 mod syscall;

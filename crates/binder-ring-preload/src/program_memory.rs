@@ -133,13 +133,24 @@ impl<'n> ProgramMemory<'n> {
     /// Copies the data of a call to the segment of a lane, if they can be read and have room there. Says whether it did.
     #[must_use]
     pub(crate) fn copy_to_lane(&self, segment: &LaneSegment, address: u64, len: u64) -> bool {
-        let place = usize::try_from(address).ok().zip(usize::try_from(len).ok());
-        let Some((address, len)) = place.filter(|(_, len)| *len <= DATA_BYTES) else {
-            return false;
-        };
-        let can_read = range(address, len).is_some_and(|range| self.can_read(&range));
-        // SAFETY: it was proven that the bytes can be read. Where segments are no program knows.
-        can_read && unsafe { segment.copy_request_in(address as *const u8, len) }
+        let data = self.readable(address, len);
+        // SAFETY: the bytes can be read. Where segments are no program knows.
+        data.is_some_and(|(from, len)| unsafe { segment.copy_request_in(from, len) })
+    }
+
+    /// Copies the data of a reply to the segment of a lane, if they can be read and have room there. Says whether it did.
+    #[must_use]
+    pub(crate) fn copy_reply_to_lane(&self, segment: &LaneSegment, address: u64, len: u64) -> bool {
+        let data = self.readable(address, len);
+        // SAFETY: as above.
+        data.is_some_and(|(from, len)| unsafe { segment.copy_reply_in(from, len) })
+    }
+
+    /// Where so many bytes are, if they can be read and fit a lane.
+    fn readable(&self, address: u64, len: u64) -> Option<(*const u8, usize)> {
+        let (address, len) = usize::try_from(address).ok().zip(usize::try_from(len).ok())?;
+        let range = (len <= DATA_BYTES).then(|| range(address, len))??;
+        self.can_read(&range).then_some((address as *const u8, len))
     }
 
     fn can_read(&self, range: &Range<usize>) -> bool {

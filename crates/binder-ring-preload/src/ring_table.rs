@@ -18,7 +18,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use binder_ring::SlotIndex;
-use binder_ring::layout::{CALLS_BY_LANES, SLOTS};
+use binder_ring::layout::{CALLS_BY_LANES, SERVES_LANES, SLOTS};
 use binder_ring_client::ClientRing;
 use binder_uapi::{ANYBINDER_RING_ATTACH, Errno, RING_VERSION, RingAttach};
 use rustix::fd::BorrowedFd;
@@ -161,7 +161,8 @@ impl RingTable {
             return None;
         }
         if environment::busy_calls().is_some() {
-            ring.segment().header().knows_lanes.store(CALLS_BY_LANES, Ordering::Relaxed);
+            let known = CALLS_BY_LANES | SERVES_LANES;
+            ring.segment().header().knows_lanes.store(known, Ordering::Relaxed);
         }
         entry.fill(mark, fd, ring);
         entry.enter(mark)
@@ -280,10 +281,11 @@ impl RingEntry {
         }
         self.mark.store(0, Ordering::SeqCst);
         if self.users.load(Ordering::SeqCst) == 0 {
-            self.lanes.end();
             // SAFETY: no thread uses it, and none will, as there is no mark.
             let place = unsafe { &mut *self.ring.get() };
             // SAFETY: there is one, as there was a mark.
+            self.lanes.end(unsafe { place.assume_init_ref() });
+            // SAFETY: as above.
             unsafe { place.assume_init_drop() };
         } else {
             self.mark.store(mark, Ordering::SeqCst);
@@ -311,7 +313,7 @@ impl<'t> RingUse<'t> {
         }
         let slot = self.ring().claim(tid)?;
         note_of(slot).clear();
-        self.entry.lanes.clear(slot);
+        self.entry.lanes.clear(self.ring(), slot);
         Some((slot, note_of(slot)))
     }
 

@@ -3,9 +3,12 @@
 #![expect(unsafe_code, reason = "system calls are instructions")]
 
 use core::arch::asm;
+use core::ptr;
 use core::sync::atomic::AtomicU32;
 
 use binder_uapi::Errno;
+use rustix::thread::Timespec;
+use rustix::thread::futex::Wait;
 
 /// Their numbers.
 #[cfg(target_arch = "x86_64")]
@@ -13,8 +16,11 @@ mod number {
     pub(super) const LSEEK: usize = 8;
     pub(super) const RT_SIGPROCMASK: usize = 14;
     pub(super) const IOCTL: usize = 16;
+    pub(super) const SIGALTSTACK: usize = 131;
     pub(super) const FUTEX: usize = 202;
+    pub(super) const CLOCK_GETTIME: usize = 228;
     pub(super) const GETRANDOM: usize = 318;
+    pub(super) const FUTEX_WAITV: usize = 449;
 }
 
 /// Their numbers.
@@ -23,8 +29,11 @@ mod number {
     pub(super) const IOCTL: usize = 29;
     pub(super) const LSEEK: usize = 62;
     pub(super) const FUTEX: usize = 98;
+    pub(super) const CLOCK_GETTIME: usize = 113;
+    pub(super) const SIGALTSTACK: usize = 132;
     pub(super) const RT_SIGPROCMASK: usize = 135;
     pub(super) const GETRANDOM: usize = 278;
+    pub(super) const FUTEX_WAITV: usize = 449;
 }
 
 /// Makes an ioctl. Returns its result, or a negative error number.
@@ -102,6 +111,46 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32, timeout: usize) -> isize 
     let arguments = [word.as_ptr().addr(), FUTEX_WAIT, value as usize, timeout, 0, 0];
     // SAFETY: the kernel reads the word and the time, if it can.
     unsafe { call(number::FUTEX, arguments) }
+}
+
+/// Sleeps while these words have the values that they have there, or until a time of the monotonic clock. Returns which one woke the
+/// thread.
+#[inline(always)]
+pub(crate) fn futex_waitv(words: &[Wait], until: &Timespec) -> isize {
+    const CLOCK_MONOTONIC: usize = 1;
+    let until = ptr::from_ref(until).addr();
+    let arguments = [words.as_ptr().addr(), words.len(), 0, until, CLOCK_MONOTONIC, 0];
+    // SAFETY: the kernel reads what is there, the words, and the time.
+    unsafe { call(number::FUTEX_WAITV, arguments) }
+}
+
+/// The monotonic clock.
+#[inline(always)]
+pub(crate) fn now() -> Timespec {
+    const CLOCK_MONOTONIC: usize = 1;
+    let mut now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let place = (&raw mut now).addr();
+    // SAFETY: the kernel writes to the place, which is of this type.
+    unsafe { call(number::CLOCK_GETTIME, [CLOCK_MONOTONIC, place, 0, 0, 0, 0]) };
+    now
+}
+
+/// Whether the thread has no stack of its own for handlers of signals.
+pub(crate) fn has_one_stack() -> bool {
+    const SS_DISABLE: i32 = 2;
+    /// `stack_t`.
+    #[derive(Default)]
+    #[repr(C)]
+    struct Stack {
+        start: usize,
+        flags: i32,
+        len: usize,
+    }
+    let mut stack = Stack::default();
+    let place = (&raw mut stack).addr();
+    // SAFETY: the kernel writes to the place, which is of this type, and changes nothing.
+    let result = unsafe { call(number::SIGALTSTACK, [0, place, 0, 0, 0, 0]) };
+    result == 0 && stack.flags & SS_DISABLE != 0
 }
 
 /// Wakes one thread that sleeps on a word, of any process.

@@ -81,6 +81,9 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
     let result = unsafe { exchange_in(ring, slot, &memory, fd, argument) };
     if result.is_none() {
         ring.forget_standing(slot);
+        if ring.lanes().has_lent() {
+            lane_call::leave(DeviceCalls { ring, fd }, slot, &memory);
+        }
     }
     result
 }

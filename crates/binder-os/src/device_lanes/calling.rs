@@ -2,7 +2,6 @@
 
 #![expect(unsafe_code, reason = "a buffer is filled through a pointer")]
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,7 +14,7 @@ use binder_uapi::{
     LaneOpen,
 };
 
-use super::{DeviceLanes, LaneContext, ask};
+use super::{DeviceLanes, LaneContext, ask, errno};
 use crate::lane_memory::{LaneBuffer, LaneBuffers, LaneMemory};
 
 /// The memory of a lane by which a thread calls.
@@ -133,8 +132,4 @@ impl LaneSystem for LaneContext<'_, '_> {
     fn adopt(&self, lane: LaneId) -> Result<(), Errno> {
         self.take_over(lane).map_err(|error| errno(&error))
     }
-}
-
-fn errno(error: &io::Error) -> Errno {
-    error.raw_os_error().and_then(Errno::from_number).unwrap_or(Errno::EIO)
 }

@@ -2,21 +2,16 @@
 
 #![expect(unsafe_code, reason = "a buffer is filled through a pointer")]
 
-use std::io::IoSliceMut;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use binder_lane::LaneSegment;
 use binder_ring_client::SleepEnd;
-use binder_ring_client::lane::{LaneServing, LaneWaits, ServedLanes, ServedPlace};
+use binder_ring_client::lane::{LaneServing, LaneWaits, ServedLanes, ServedPlace, take_offer};
 use binder_uapi::{ANYBINDER_LANE_ACCEPT, BinderTransactionData, LaneAccept};
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
-};
 use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec};
 
-use super::{LaneContext, ask};
+use super::{LaneContext, ask, errno};
 use crate::credentials;
 use crate::lane_memory::{LaneBuffers, LaneMemory};
 
@@ -59,13 +54,11 @@ impl LaneServing for LaneContext<'_, '_> {
     }
 
     fn accept(&self) -> Option<(LaneAccept, DeviceServed)> {
-        let (stream, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);
-        let (own, drivers) =
-            rustix::net::socketpair(AddressFamily::UNIX, stream, flags, None).ok()?;
-        let socket = drivers.as_raw_fd().cast_unsigned();
-        let mut accepted = LaneAccept { socket, ..Default::default() };
-        ask(self.device, ANYBINDER_LANE_ACCEPT, &mut accepted).ok()?;
-        Some((accepted, DeviceServed::new(receive(&own)?, &self.lanes.buffers)?))
+        let ask = |wish: &mut LaneAccept| {
+            ask(self.device, ANYBINDER_LANE_ACCEPT, wish).map_err(|error| errno(&error))
+        };
+        let (accepted, files) = take_offer(ask)?;
+        Some((accepted, DeviceServed::new(files, &self.lanes.buffers)?))
     }
 
     fn give_back_served(&self, served: DeviceServed) {
@@ -92,7 +85,7 @@ impl LaneServing for LaneContext<'_, '_> {
         rustix::time::clock_gettime(ClockId::Monotonic)
     }
 
-    fn sleep_on(&self, words: &mut LaneWaits, until: &Timespec) -> (SleepEnd, Option<usize>) {
+    fn sleep_on(&self, words: &LaneWaits, until: &Timespec) -> (SleepEnd, Option<usize>) {
         let flags = futex::WaitvFlags::empty();
         match futex::waitv(words.waits(), flags, Some(until), ClockId::Monotonic) {
             Ok(woken) => (SleepEnd::Woken, Some(woken)),
@@ -102,19 +95,4 @@ impl LaneServing for LaneContext<'_, '_> {
             Err(_) => (SleepEnd::TimedOut, None),
         }
     }
-}
-
-/// Receives the two files of a lane.
-fn receive(socket: &OwnedFd) -> Option<[OwnedFd; 2]> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
-    rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, flags).ok()?;
-    let mut files = ancillary.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(files) => Some(files),
-        _ => None,
-    });
-    let mut files = files.next()?;
-    Some([files.next()?, files.next()?])
 }

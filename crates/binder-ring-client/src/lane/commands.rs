@@ -74,6 +74,11 @@ impl LaneCommands {
         parsed
     }
 
+    /// Commands that nobody has read: they are the driver's.
+    pub fn unread() -> Self {
+        Self { has_others: true, ..Self::default() }
+    }
+
     fn note_other(&mut self) {
         self.has_others = true;
         self.is_send_last = false;

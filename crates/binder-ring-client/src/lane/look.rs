@@ -15,7 +15,7 @@ use crate::caller::SleepEnd;
 use crate::spin::SpinHistory;
 
 /// The lanes that a thread looks at, and what its looks were good for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LaneLooks {
     lanes: [Option<HeldLane>; MOST_SERVED],
     /// When a sleep ends in which nothing comes. It may be past.
@@ -80,6 +80,17 @@ impl LaneWaits {
 }
 
 impl LaneLooks {
+    pub(super) const fn new() -> Self {
+        Self {
+            lanes: [const { None }; MOST_SERVED],
+            until: Timespec { tv_sec: 0, tv_nsec: 0 },
+            pause: 0,
+            next_pause: 0,
+            write_pause: 0,
+            spins: SpinHistory::new(),
+        }
+    }
+
     fn held(&self) -> impl Iterator<Item = &HeldLane> {
         self.lanes.iter().flatten()
     }
@@ -278,6 +289,9 @@ fn wait_for_call(
     system: &impl LaneServing,
 ) -> WaitedForCall {
     system.watch_signals();
+    if let Some((word, value)) = system.signal_word() {
+        waits.push(word, value, futex::WaitFlags::PRIVATE);
+    }
     let is_posted =
         |it: &Option<LaneSegment>| it.is_some_and(|it| it.head().word.state() == LaneState::Posted);
     let may_be_more = spins.spin(own_cpu, other_cpu, || {
@@ -318,6 +332,9 @@ fn wait_for_call(
     }
     for segment in segments.iter().flatten() {
         segment.head().word.end_server_sleep();
+    }
+    if system.has_handled_signal() {
+        end = SleepEnd::Interrupted;
     }
     WaitedForCall { end, woken_by }
 }

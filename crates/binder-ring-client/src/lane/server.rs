@@ -10,7 +10,9 @@ use binder_lane::layout::{CallOutcome, DATA_BYTES};
 use binder_lane::{LaneNote, NoteKind};
 use binder_ring::SlotIndex;
 use binder_ring::layout::IS_LOOPER;
-use binder_uapi::{BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderWriteRead, Errno};
+use binder_uapi::{
+    BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderTransactionData, BinderWriteRead, Errno,
+};
 
 use super::LaneEnd;
 use super::caller::finish;
@@ -22,22 +24,20 @@ use crate::exchange::RingOutcome;
 use crate::ring::ClientRing;
 
 /// What a thread does for the lanes by which its process is called.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LaneServer {
     looks: LaneLooks,
-    /// The call that it serves, which came by a lane.
-    serving: Option<Serving>,
-}
-
-/// A call that a thread serves.
-#[derive(Debug)]
-struct Serving {
-    lane: HeldLane,
-    /// Its caller is gone: the reply is for no one.
+    /// The lane whose call it serves.
+    serving: Option<HeldLane>,
+    /// Whether the caller of that is gone: the reply is for no one.
     is_orphan: bool,
 }
 
 impl LaneServer {
+    pub(super) const fn new() -> Self {
+        Self { looks: LaneLooks::new(), serving: None, is_orphan: false }
+    }
+
     /// Whether the thread serves a call.
     pub(super) fn is_serving(&self) -> bool {
         self.serving.is_some()
@@ -71,11 +71,11 @@ impl LaneServer {
         slot: SlotIndex,
         served: &ServedLanes<P>,
     ) {
-        if let Some(serving) = self.serving.take() {
+        if let Some(lane) = self.serving.take() {
             // The caller has the driver look for its server.
-            let _ = LaneNote::new(&ring.segment.slot(slot).lane_note)
-                .end(served.get(&serving.lane).id, NoteKind::Serves);
-            served.release(serving.lane);
+            let note = LaneNote::new(&ring.segment.slot(slot).lane_note);
+            let _ = note.end(served.get(&lane).id, NoteKind::Serves);
+            served.release(lane);
         }
         for lane in self.looks.drain() {
             served.get(&lane).cool();
@@ -129,7 +129,7 @@ impl LaneServer {
         self.looks.give_up(system);
         match looked {
             Looked::Call(lane, head) => {
-                self.serving = Some(Serving { lane, is_orphan: false });
+                (self.serving, self.is_orphan) = (Some(lane), false);
                 free_if_idle(system, call, parsed);
                 let mut returns = LaneReturns::new();
                 returns.push_transaction(BR_TRANSACTION, &head);
@@ -150,52 +150,54 @@ impl LaneServer {
         call: &mut BinderWriteRead,
         parsed: &LaneCommands,
     ) -> LaneEnd {
-        let Some(serving) = self.serving.take() else { return LaneEnd::ByRing };
         if parsed.is_idle() && call.read_size == call.read_consumed {
             // It frees the call's buffer, and goes on.
-            self.serving = Some(serving);
             free_if_idle(system, call, parsed);
             return LaneEnd::Done;
         }
         let has_room = has_room(call);
-        let reply = parsed
-            .plain_send(true)
-            .filter(|reply| has_room && !serving.is_orphan && reply.data_size <= DATA_BYTES as u64);
-        if let Some(reply) = reply
-            && system.served().get(&serving.lane).reply(system, reply).is_ok()
+        let is_fit = |reply: &&_| has_room && !self.is_orphan && fits_lane(reply);
+        if let Some(reply) = parsed.plain_send(true).filter(is_fit)
+            && let Some(lane) = self.serving.take_if(|lane| {
+                let lane = system.served().get(lane);
+                lane.reply(system, reply).is_ok()
+            })
         {
-            self.looks.keep(serving.lane);
+            self.looks.keep(lane);
             return complete(system, call, parsed);
         }
-        let orphan =
-            if serving.is_orphan { Some(serving) } else { self.hand_over(system, serving) };
-        let Some(orphan) = orphan else { return LaneEnd::ByRing };
+        self.hand_over(system);
         if !parsed.has_reply {
-            self.serving = Some(orphan);
             return LaneEnd::ByRing;
         }
+        let Some(orphan) = self.serving.take() else { return LaneEnd::ByRing };
         // It is a completion as any.
-        system.served().release(orphan.lane);
+        system.served().release(orphan);
         if parsed.has_others || !has_room {
             return LaneEnd::ByRing;
         }
         complete(system, call, parsed)
     }
 
-    /// Has the driver take over the call that the thread serves. Returns one that it does not take.
+    /// Has the driver take over the call that the thread serves, if it does. One whose caller is gone, or the driver, stays the
+    /// thread's.
     #[cold]
-    fn hand_over(&mut self, system: &impl LaneServing, serving: Serving) -> Option<Serving> {
-        let lane = system.served().get(&serving.lane);
+    pub(super) fn hand_over(&mut self, system: &impl LaneServing) {
+        let Some(held) = self.serving.take_if(|_| !self.is_orphan) else { return };
+        let lane = system.served().get(&held);
         let _ = system.adopt(lane.id);
         let is_own = note(system).end(lane.id, NoteKind::Serves);
         lane.finish_as(CallOutcome::Adopted);
         if is_own {
-            // Its caller is gone, or the driver.
-            return Some(Serving { is_orphan: true, ..serving });
+            (self.serving, self.is_orphan) = (Some(held), true);
+        } else {
+            system.served().release(held);
         }
-        system.served().release(serving.lane);
-        None
     }
+}
+
+fn fits_lane(reply: &BinderTransactionData) -> bool {
+    reply.data_size <= DATA_BYTES as u64
 }
 
 fn has_room(call: &BinderWriteRead) -> bool {

@@ -1,14 +1,19 @@
 //! What a process does for the lanes by which its threads call.
 
+use core::mem::MaybeUninit;
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use binder_lane::layout::SEGMENT_BYTES;
 use binder_lane::{CallLeft, LaneId, LaneNote, LaneSegment};
 use binder_ring::SlotIndex;
 use binder_ring::layout::{SegmentHeader, SlotHead};
 use binder_uapi::{BinderTransactionData, BinderWriteRead, Errno, LaneAccept, LaneOpen};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io::IoSliceMut;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
+};
 use rustix::thread::Timespec;
 
 use super::commands::ReceivedBuffers;
@@ -16,7 +21,7 @@ use super::look::LaneWaits;
 use super::served::{ServedLanes, ServedPlace};
 use crate::caller::{RingSystem, SleepEnd};
 use crate::exchange::RingOutcome;
-use crate::ring::{ClientRing, create_shared};
+use crate::ring::{ClientRing, create_shared, map_shared};
 
 /// A thread that makes a call, in its process.
 ///
@@ -113,8 +118,14 @@ pub trait LaneServing: LaneSystem {
     /// The monotonic clock.
     fn now(&self) -> Timespec;
 
-    /// Sleeps while all words have these values, until a time at most. Says which one woke it, if that is known. Words may be added.
-    fn sleep_on(&self, words: &mut LaneWaits, until: &Timespec) -> (SleepEnd, Option<usize>);
+    /// A word of the thread's own, and its value since signals are watched: a signal that is handled changes it.
+    #[inline(always)]
+    fn signal_word(&self) -> Option<(*const AtomicU32, u32)> {
+        None
+    }
+
+    /// Sleeps while all words have these values, until a time at most. Says which one woke it, if that is known.
+    fn sleep_on(&self, words: &LaneWaits, until: &Timespec) -> (SleepEnd, Option<usize>);
 }
 
 pub(super) fn header(system: &impl LaneSystem) -> &SegmentHeader {
@@ -146,4 +157,41 @@ pub(super) fn is_granted(system: &impl LaneSystem, lane: LaneId, at: usize) -> b
 /// As memfd_create(2), mmap(2) and madvise(2); EFBIG if files may not be so long.
 pub fn create_segment() -> Result<(NonNull<u8>, OwnedFd), Errno> {
     create_shared(c"binder-lane", SEGMENT_BYTES)
+}
+
+/// Maps a segment that another process has made. Returns where; children do not have it.
+///
+/// # Errors
+///
+/// `EINVAL` if it is no memory that keeps its size; as mmap(2) and madvise(2).
+pub fn map_segment(file: &OwnedFd) -> Result<NonNull<u8>, Errno> {
+    map_shared(file, SEGMENT_BYTES)
+}
+
+/// Takes a lane that the driver offers, by `ask`ing it: it sends the lane's segment and a pidfd of the caller's thread to a socket. None
+/// if there is none.
+pub fn take_offer(
+    ask: impl FnOnce(&mut LaneAccept) -> Result<(), Errno>,
+) -> Option<(LaneAccept, [OwnedFd; 2])> {
+    let (stream, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);
+    let (own, drivers) = rustix::net::socketpair(AddressFamily::UNIX, stream, flags, None).ok()?;
+    let socket = drivers.as_raw_fd().cast_unsigned();
+    let mut accepted = LaneAccept { socket, ..Default::default() };
+    ask(&mut accepted).ok()?;
+    Some((accepted, receive(&own)?))
+}
+
+/// Receives the two files of a lane.
+fn receive(socket: &OwnedFd) -> Option<[OwnedFd; 2]> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, flags).ok()?;
+    let mut files = ancillary.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(files) => Some(files),
+        _ => None,
+    });
+    let mut files = files.next()?;
+    Some([files.next()?, files.next()?])
 }

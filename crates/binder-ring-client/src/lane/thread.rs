@@ -23,11 +23,16 @@ pub struct ThreadLanes<P> {
 
 impl<P> Default for ThreadLanes<P> {
     fn default() -> Self {
-        Self { caller: LaneCaller::new(), server: LaneServer::default() }
+        Self::new()
     }
 }
 
 impl<P> ThreadLanes<P> {
+    /// That of a thread that has made no call.
+    pub const fn new() -> Self {
+        Self { caller: LaneCaller::new(), server: LaneServer::new() }
+    }
+
     /// Makes a call of this thread, by a lane if it can be. It asks for one after `busy_calls` in a row to an object.
     pub fn exchange(
         &mut self,
@@ -60,6 +65,11 @@ impl<P> ThreadLanes<P> {
             self.caller.open_if_worthwhile(system, busy_calls);
         }
         outcome
+    }
+
+    /// Has the driver take over what the thread serves: it goes on by an ioctl.
+    pub fn leave(&mut self, system: &impl LaneServing<Place = P>) {
+        self.server.hand_over(system);
     }
 
     /// Ends what the thread has, which makes no calls any more. Returns what the process has of the lane by which it has called.
