@@ -111,6 +111,8 @@ pub(crate) struct ClientFile {
     needs_place: bool,
     /// It restricts its own system calls, or some of its threads do.
     has_filter: AtomicBool,
+    /// Its threads have waited for work otherwise than by reads.
+    polls: AtomicBool,
     is_closed: AtomicBool,
     memories: Mutex<Memories>,
     place: Mutex<MappingPlace>,
@@ -166,6 +168,7 @@ impl ClientFile {
             threads: Mutex::default(),
             needs_place,
             has_filter: AtomicBool::new(false),
+            polls: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             memories: Mutex::default(),
             place: Mutex::default(),
@@ -322,6 +325,16 @@ impl ClientFile {
     /// Whether its threads were seen to restrict their own system calls.
     pub(crate) fn has_filter(&self) -> bool {
         self.has_filter.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a thread has polled it.
+    pub(crate) fn note_poll(&self) {
+        self.polls.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether its threads wait for work by reads, and by nothing else, as far as was seen.
+    pub(crate) fn waits_in_reads(&self) -> bool {
+        !self.polls.load(Ordering::Relaxed) && !self.mode().is_nonblocking()
     }
 
     /// Whether a thread may be sent to the supervisor for its files.

@@ -31,5 +31,5 @@ pub use caller::{CallMemory, RingSystem, SleepEnd};
 pub use exchange::RingOutcome;
 pub use kernel::KernelCalls;
 pub use ring::{ClientRing, MARKED, check_segment};
-pub use thread_info::ThreadInfo;
 pub use spin::SpinHistory;
+pub use thread_info::ThreadInfo;

@@ -35,25 +35,39 @@ impl SpinHistory {
     /// Looks until `is_answered`, as long as that is worth while. Says whether it is.
     #[inline(always)]
     pub fn spin(&self, own_cpu: u32, driver_cpu: u32, is_answered: impl Fn() -> bool) -> bool {
-        if own_cpu == driver_cpu || driver_cpu == NO_CPU {
-            return is_answered();
-        }
-        // The slot has one thread, so no other changes the count.
-        let failures = self.failures.load(Ordering::Relaxed);
-        for _ in 0..looks(failures) {
+        let Some(looks) = self.looks(own_cpu, driver_cpu) else { return is_answered() };
+        for _ in 0..looks {
             if is_answered() {
-                if failures != 0 {
-                    self.failures.store(0, Ordering::Relaxed);
-                }
+                self.note(true);
                 return true;
             }
             hint::spin_loop();
         }
-        self.failures.store(failures.wrapping_add(1), Ordering::Relaxed);
+        self.note(false);
         is_answered()
+    }
+
+    /// How often the thread is to look before it sleeps. None if what it waits for cannot come meanwhile.
+    #[inline(always)]
+    pub(crate) fn looks(&self, own_cpu: u32, other_cpu: u32) -> Option<u32> {
+        // The slot has one thread, so no other changes the count.
+        let failures = self.failures.load(Ordering::Relaxed);
+        (own_cpu != other_cpu && other_cpu != NO_CPU).then(|| looks(failures))
+    }
+
+    /// Notes whether what the thread has waited for came while it looked.
+    #[inline(always)]
+    pub(crate) fn note(&self, is_in_time: bool) {
+        let failures = self.failures.load(Ordering::Relaxed);
+        if !is_in_time {
+            self.failures.store(failures.wrapping_add(1), Ordering::Relaxed);
+        } else if failures != 0 {
+            self.failures.store(0, Ordering::Relaxed);
+        }
     }
 }
 
+#[inline(always)]
 fn looks(failures: u32) -> u32 {
     if failures.is_multiple_of(RETRIAL) {
         MOST_LOOKS

@@ -34,7 +34,8 @@ use crate::syscall;
 /// A `timespec`.
 type Canary = [i64; 2];
 
-const CANARY: Canary = [0, (PATIENCE_MS * 1_000_000) as i64];
+const CANARY: Canary = [0, NANOSECONDS as i64];
+const NANOSECONDS: u32 = PATIENCE_MS * 1_000_000;
 
 /// Puts the canary in its place.
 #[inline(always)]
@@ -56,9 +57,9 @@ pub(crate) fn is_gone() -> bool {
 /// A word of the canary, for the kernel to look at when a sleep begins, or begins again after a handler; and its value.
 #[inline(always)]
 pub(crate) fn word() -> Option<(*const AtomicU32, u32)> {
-    // The lower half of the nanoseconds, on both machines.
+    // The lower half: both machines have that first.
     let nanoseconds = place()?.cast::<u32>().wrapping_add(2);
-    Some((nanoseconds.cast_const().cast(), CANARY[1] as u32))
+    Some((nanoseconds.cast_const().cast(), NANOSECONDS))
 }
 
 /// Sleeps while the word has this value, or until the canary's time is over, and returns what the kernel does: EINVAL if

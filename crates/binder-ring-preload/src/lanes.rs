@@ -7,7 +7,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use binder_lane::layout::{DATA_BYTES, SEGMENT_BYTES};
 use binder_lane::{CallLeft, LaneId, LaneSegment};
@@ -20,6 +20,7 @@ use binder_ring_client::lane::{
 use rustix::fd::OwnedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
+use crate::program_memory::thread_pointer;
 use crate::served::ProgramServed;
 
 /// What the threads with slots in a ring have of lanes.
@@ -50,6 +51,8 @@ struct SlotLanes {
     segment: AtomicPtr<u8>,
     /// How a handler, which has made a call of its own meanwhile, has left that call: a [`CallLeft`], or [`NOT_LEFT`].
     left: AtomicU32,
+    /// The thread pointer of the thread while it serves a call that came by a lane, or 0.
+    serving: AtomicUsize,
     /// Where what comes back lies.
     buffer: LaneBuffer,
     thread: UnsafeCell<ThreadLanes<LanePlace>>,
@@ -130,6 +133,13 @@ impl RingLanes {
         None
     }
 
+    /// The slot of this thread if it serves a call that came by a lane, without a system call.
+    pub(crate) fn serving_slot(&self) -> Option<SlotIndex> {
+        let own = thread_pointer();
+        let is_own = |slot: &SlotIndex| self.of(*slot).serving.load(Ordering::Relaxed) == own;
+        self.has_lent().then(|| SlotIndex::all().find(is_own))?
+    }
+
     /// Forgets the lanes of a thread that has ended. The slot is this thread's.
     pub(crate) fn clear(&self, ring: &ClientRing, slot: SlotIndex) {
         // SAFETY: no thread has the slot but this one, which makes no call.
@@ -189,7 +199,8 @@ impl RingLanes {
     pub(crate) fn receive_call(&self, served: &ProgramServed, len: usize) -> Option<u64> {
         let segment = served.segment();
         // SAFETY: `fill` lets so many bytes be written, and a buffer is no segment.
-        let address = self.calls[served.buffer].fill(len, |to| unsafe { segment.copy_request(to, len) })?;
+        let address =
+            self.calls[served.buffer].fill(len, |to| unsafe { segment.copy_request(to, len) })?;
         self.has_lent.store(true, Ordering::Relaxed);
         Some(address)
     }
@@ -202,6 +213,7 @@ impl SlotLanes {
             lane: AtomicU32::new(0),
             segment: AtomicPtr::new(ptr::null_mut()),
             left: AtomicU32::new(NOT_LEFT),
+            serving: AtomicUsize::new(0),
             buffer: LaneBuffer::new(),
             thread: UnsafeCell::new(ThreadLanes::new()),
         }
@@ -210,6 +222,7 @@ impl SlotLanes {
     fn reset(&self) {
         self.lane.store(0, Ordering::Relaxed);
         self.left.store(NOT_LEFT, Ordering::Relaxed);
+        self.serving.store(0, Ordering::Relaxed);
         self.is_busy.store(false, Ordering::Relaxed);
     }
 }
@@ -391,6 +404,10 @@ impl BusySlot<'_> {
 
 impl Drop for BusySlot<'_> {
     fn drop(&mut self) {
+        // SAFETY: what `thread` has returned is not used any more: it does not outlive this.
+        let serves = unsafe { &*self.own().thread.get() }.is_serving();
+        let serving = if serves { thread_pointer() } else { 0 };
+        self.own().serving.store(serving, Ordering::Relaxed);
         self.own().is_busy.store(false, Ordering::Relaxed);
     }
 }

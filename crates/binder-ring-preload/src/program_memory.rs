@@ -249,7 +249,7 @@ pub(crate) fn stack_pointer() -> usize {
 
 /// What the C library reaches the data of the calling thread by.
 #[inline(always)]
-fn thread_pointer() -> usize {
+pub(crate) fn thread_pointer() -> usize {
     let pointer;
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the word at `fs` is the thread pointer itself, as the ABI has it for all programs with a C library.

@@ -121,6 +121,17 @@ impl RingTable {
         found.flatten().map_or(FileRing::None, FileRing::Ring)
     }
 
+    /// The ring by which this thread serves a call of a lane, and its slot there. Makes no system call.
+    #[cold]
+    pub(crate) fn find_serving(&self) -> Option<(RingUse<'_>, SlotIndex)> {
+        let is_ours = self.is_ours();
+        self.entries.iter().filter(|_| is_ours).find_map(|entry| {
+            let ring = entry.enter(entry.mark.load(Ordering::Relaxed))?;
+            let slot = ring.lanes().serving_slot()?;
+            Some((ring, slot))
+        })
+    }
+
     /// Makes a ring for an open device that has none yet, if it has made enough calls and its driver wants one.
     #[cold]
     pub(crate) fn attach(&self, fd: i32, calls: usize) -> Option<RingUse<'_>> {
@@ -307,14 +318,18 @@ impl<'t> RingUse<'t> {
         if self.entry.refusals.load(Ordering::Relaxed) >= MOST_REFUSALS {
             return None;
         }
-        let note_of = |slot: SlotIndex| &self.entry.stacks[slot.number() as usize];
         if let Some(slot) = self.ring().slot_of(tid) {
-            return Some((slot, note_of(slot)));
+            return Some((slot, self.note_of(slot)));
         }
         let slot = self.ring().claim(tid)?;
-        note_of(slot).clear();
+        self.note_of(slot).clear();
         self.entry.lanes.clear(self.ring(), slot);
-        Some((slot, note_of(slot)))
+        Some((slot, self.note_of(slot)))
+    }
+
+    /// The known part of the stack of the thread that has this slot.
+    pub(crate) fn note_of(&self, slot: SlotIndex) -> &'t StackNote {
+        &self.entry.stacks[slot.number() as usize]
     }
 
     /// What its threads have of lanes.
@@ -331,6 +346,11 @@ impl<'t> RingUse<'t> {
     pub(crate) fn note_refusal(&self, slot: SlotIndex) {
         self.ring().release(slot);
         self.entry.refusals.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A number that the ring's file has had.
+    pub(crate) fn known_fd(&self) -> i32 {
+        self.entry.fd.load(Ordering::Relaxed)
     }
 
     /// Whether the file that `fd` means is that of the ring.

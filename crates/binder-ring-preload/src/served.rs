@@ -148,7 +148,10 @@ mod tests {
         assert_eq!(info.tid, own.as_raw_nonzero().get().unsigned_abs());
         let caller = CallerThread::of(&pidfd).unwrap();
         let (directory, uid) = look_at(&caller.path).unwrap();
-        assert_eq!((directory, uid), (caller.directory, std::fs::metadata("/proc/self").unwrap().uid()));
+        assert_eq!(
+            (directory, uid),
+            (caller.directory, std::fs::metadata("/proc/self").unwrap().uid())
+        );
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let path = path_of(child.id());
         let (of_child, _) = look_at(&path).unwrap();

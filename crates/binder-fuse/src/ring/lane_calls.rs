@@ -49,7 +49,9 @@ impl DeviceState {
         let target = self.frontend.context().lane_target(process, handle)?;
         let server_file = self.frontend.file(target.server).ok_or(Errno::EINVAL)?;
         let server = server_file.ring().filter(|ring| ring.serves_lanes()).ok_or(Errno::EPERM)?;
-        if server_file.has_filter() || !have_same_priority(tid, server_file.pid) {
+        // What waits otherwise than in a read looks at no lane meanwhile.
+        let may_serve = server_file.waits_in_reads() && !server_file.has_filter();
+        if !may_serve || !have_same_priority(tid, server_file.pid) {
             return Err(Errno::EPERM);
         }
         // A thread has one; what it had is given back when it asks for another.
@@ -198,8 +200,10 @@ impl DeviceState {
                 continue;
             }
             let Lane { caller, handle, target, server, .. } = &*lane;
+            let server_file = self.frontend.file(target.server);
             let is_as_it_was = caller.end.ring.is_current()
                 && server.ring.is_current()
+                && server_file.is_some_and(|file| file.waits_in_reads())
                 && caller.end.ring.slot_of(caller.tid) == Some(caller.slot)
                 && context.lane_target(caller.process, *handle) == Ok(*target);
             if !is_as_it_was {

@@ -119,6 +119,7 @@ impl SessionShared {
         let Some(thread) = self.begin_call(&file, process, tid) else {
             return self.refuse(unique, Errno::EINVAL);
         };
+        file.note_poll();
         let request = RequestContext { unique, process, tid, uid, argument: 0, is_compat: false };
         let handle = (flags & FUSE_POLL_SCHEDULE_NOTIFY != 0).then_some(handle);
         let event = Event::Poll { request: request.into(), thread, handle };

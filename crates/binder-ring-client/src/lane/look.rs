@@ -1,5 +1,6 @@
 //! A thread of a server that looks for the next call.
 
+use core::hint;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use binder_lane::{LaneSegment, LaneState};
@@ -292,17 +293,21 @@ fn wait_for_call(
     if let Some((word, value)) = system.signal_word() {
         waits.push(word, value, futex::WaitFlags::PRIVATE);
     }
-    let is_posted =
-        |it: &Option<LaneSegment>| it.is_some_and(|it| it.head().word.state() == LaneState::Posted);
-    let may_be_more = spins.spin(own_cpu, other_cpu, || {
-        segments.iter().any(is_posted)
-            || gate.load(Ordering::Relaxed) != 0
-            || system.has_handled_signal()
-    });
+    let looks = spins.looks(own_cpu, other_cpu);
+    for _ in 0..looks.unwrap_or(0) {
+        if may_be_more(segments, gate) || system.has_handled_signal() {
+            break;
+        }
+        hint::spin_loop();
+    }
+    let is_more = may_be_more(segments, gate);
+    if looks.is_some() {
+        spins.note(is_more);
+    }
     if system.has_handled_signal() {
         return WaitedForCall { end: SleepEnd::Interrupted, woken_by: None };
     }
-    if may_be_more {
+    if is_more {
         return WaitedForCall { end: SleepEnd::Woken, woken_by: None };
     }
     let mut woken_by = None;
@@ -337,6 +342,17 @@ fn wait_for_call(
         end = SleepEnd::Interrupted;
     }
     WaitedForCall { end, woken_by }
+}
+
+/// Whether there is a call, or work of the driver's.
+#[inline(always)]
+fn may_be_more(segments: &[Option<LaneSegment>; MOST_SERVED], gate: &AtomicU32) -> bool {
+    for segment in segments.iter().flatten() {
+        if segment.head().word.state() == LaneState::Posted {
+            return true;
+        }
+    }
+    gate.load(Ordering::Relaxed) != 0
 }
 
 /// When a sleep ends that begins now.

@@ -31,16 +31,47 @@ pub(super) struct LaneServer {
     serving: Option<HeldLane>,
     /// Whether the caller of that is gone: the reply is for no one.
     is_orphan: bool,
+    /// Whether it has replied by a lane, and read nothing since: the completion is still to come.
+    owes_completion: bool,
 }
 
 impl LaneServer {
     pub(super) const fn new() -> Self {
-        Self { looks: LaneLooks::new(), serving: None, is_orphan: false }
+        let looks = LaneLooks::new();
+        Self { looks, serving: None, is_orphan: false, owes_completion: false }
     }
 
     /// Whether the thread serves a call.
     pub(super) fn is_serving(&self) -> bool {
         self.serving.is_some()
+    }
+
+    /// Whether the thread is to hear first that a reply of its is over.
+    pub(super) fn owes_completion(&self) -> bool {
+        self.owes_completion
+    }
+
+    /// Tells that a reply is over, once what is written is run.
+    #[cold]
+    pub(super) fn tell_completion(
+        &mut self,
+        system: &impl LaneServing,
+        call: &mut BinderWriteRead,
+        parsed: &LaneCommands,
+    ) -> LaneEnd {
+        let mut returns = LaneReturns::new();
+        returns.push(BR_TRANSACTION_COMPLETE);
+        let room = call.read_size.saturating_sub(call.read_consumed);
+        free_if_idle(system, call, parsed);
+        let is_written = parsed.is_idle() || room > 0 && write_by_ring(system, call);
+        if is_written && room == 0 {
+            return LaneEnd::Done;
+        }
+        if !is_written || room < returns.bytes().len() as u64 {
+            return LaneEnd::ByRing;
+        }
+        self.owes_completion = false;
+        finish(system, call, &returns)
     }
 
     /// The thread goes to the driver, and may be long.
@@ -112,16 +143,11 @@ impl LaneServer {
         call: &mut BinderWriteRead,
         parsed: &LaneCommands,
     ) -> LaneEnd {
-        if !parsed.is_idle() {
-            let read_size = core::mem::replace(&mut call.read_size, call.read_consumed);
-            let outcome = system.by_ring(call);
-            call.read_size = read_size;
-            let is_written =
-                outcome == RingOutcome::Done(Ok(())) && call.write_consumed == call.write_size;
-            if !is_written || standing(system) & IS_LOOPER == 0 {
-                self.looks.note_completion();
-                return LaneEnd::ByRing;
-            }
+        let may_wait =
+            parsed.is_idle() || write_by_ring(system, call) && standing(system) & IS_LOOPER != 0;
+        if !may_wait {
+            self.looks.note_completion();
+            return LaneEnd::ByRing;
         }
         self.looks.take_free(system);
         let looked = self.looks.look(system);
@@ -155,8 +181,10 @@ impl LaneServer {
             free_if_idle(system, call, parsed);
             return LaneEnd::Done;
         }
-        let has_room = has_room(call);
-        let is_fit = |reply: &&_| has_room && !self.is_orphan && fits_lane(reply);
+        let room = call.read_size.saturating_sub(call.read_consumed);
+        let may_complete = room == 0 || room >= LaneReturns::MOST_BYTES as u64;
+        let may_reply = may_complete && !self.is_orphan;
+        let is_fit = |reply: &&_| may_reply && fits_lane(reply);
         if let Some(reply) = parsed.plain_send(true).filter(is_fit)
             && let Some(lane) = self.serving.take_if(|lane| {
                 let lane = system.served().get(lane);
@@ -164,7 +192,7 @@ impl LaneServer {
             })
         {
             self.looks.keep(lane);
-            return complete(system, call, parsed);
+            return self.complete(system, call, parsed);
         }
         self.hand_over(system);
         if !parsed.has_reply {
@@ -173,10 +201,28 @@ impl LaneServer {
         let Some(orphan) = self.serving.take() else { return LaneEnd::ByRing };
         // It is a completion as any.
         system.served().release(orphan);
-        if parsed.has_others || !has_room {
+        if parsed.has_others || !may_complete {
             return LaneEnd::ByRing;
         }
-        complete(system, call, parsed)
+        self.complete(system, call, parsed)
+    }
+
+    /// Ends a call that has replied. Who does not read hears of it later.
+    fn complete(
+        &mut self,
+        system: &impl LaneServing,
+        call: &mut BinderWriteRead,
+        parsed: &LaneCommands,
+    ) -> LaneEnd {
+        parsed.free(system.buffers());
+        if call.read_size == call.read_consumed {
+            self.owes_completion = true;
+            call.write_consumed = call.write_size;
+            return LaneEnd::Done;
+        }
+        let mut returns = LaneReturns::new();
+        returns.push(BR_TRANSACTION_COMPLETE);
+        finish(system, call, &returns)
     }
 
     /// Has the driver take over the call that the thread serves, if it does. One whose caller is gone, or the driver, stays the
@@ -200,8 +246,12 @@ fn fits_lane(reply: &BinderTransactionData) -> bool {
     reply.data_size <= DATA_BYTES as u64
 }
 
-fn has_room(call: &BinderWriteRead) -> bool {
-    call.read_size.saturating_sub(call.read_consumed) >= LaneReturns::MOST_BYTES as u64
+/// Has the driver run all commands, and reads nothing. Says whether it did.
+fn write_by_ring(system: &impl LaneServing, call: &mut BinderWriteRead) -> bool {
+    let read_size = core::mem::replace(&mut call.read_size, call.read_consumed);
+    let outcome = system.by_ring(call);
+    call.read_size = read_size;
+    outcome == RingOutcome::Done(Ok(())) && call.write_consumed == call.write_size
 }
 
 /// Runs commands that free buffers of lanes, and do nothing else.
@@ -210,16 +260,4 @@ fn free_if_idle(system: &impl LaneServing, call: &mut BinderWriteRead, parsed: &
         parsed.free(system.buffers());
         call.write_consumed = call.write_size;
     }
-}
-
-/// Ends a call that has replied.
-fn complete(
-    system: &impl LaneServing,
-    call: &mut BinderWriteRead,
-    parsed: &LaneCommands,
-) -> LaneEnd {
-    parsed.free(system.buffers());
-    let mut returns = LaneReturns::new();
-    returns.push(BR_TRANSACTION_COMPLETE);
-    finish(system, call, &returns)
 }

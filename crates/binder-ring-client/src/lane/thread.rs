@@ -43,6 +43,8 @@ impl<P> ThreadLanes<P> {
     ) -> RingOutcome {
         let end = if self.server.is_serving() {
             self.server.go_on_serving(system, call, commands)
+        } else if self.server.owes_completion() {
+            self.server.tell_completion(system, call, commands)
         } else if self.server.may_look(system, call, commands) {
             self.server.look(system, call, commands)
         } else {
@@ -65,6 +67,11 @@ impl<P> ThreadLanes<P> {
             self.caller.open_if_worthwhile(system, busy_calls);
         }
         outcome
+    }
+
+    /// Whether the thread serves a call that came by a lane.
+    pub fn is_serving(&self) -> bool {
+        self.server.is_serving()
     }
 
     /// Has the driver take over what the thread serves: it goes on by an ioctl.

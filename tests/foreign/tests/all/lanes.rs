@@ -50,8 +50,8 @@ fn stage_with(sources: &[&str]) -> Stage {
     stage
 }
 
-/// What a program prints that knows nothing of lanes, as a client of a server that serves them.
-fn run_client(stage: &Stage, user: User, variables: &str, command: &str) -> String {
+/// What a program prints that knows nothing of lanes.
+fn run_program(stage: &Stage, user: User, variables: &str, command: &str) -> String {
     let script = format!("here=$(dirname \"$0\"); {variables} \"$here\"/{command}");
     stage.run_script(user, &[], &script)
 }
@@ -60,23 +60,38 @@ fn run_client(stage: &Stage, user: User, variables: &str, command: &str) -> Stri
 fn a_program_that_knows_nothing_of_lanes_calls_by_them() {
     let stage = stage_with(&["lane_client"]);
     for &user in User::all() {
-        let said = run_client(&stage, user, "ANYBINDER_LANES=4", "lane_client $here/lane_checks");
+        let said = run_program(&stage, user, "ANYBINDER_LANES=4", "lane_client $here/lane_checks");
         let scenes = "sizes keeps refusals pointers signals files modes threads ends";
         assert_eq!(said.split_whitespace().collect::<Vec<_>>().join(" "), scenes, "as {user:?}");
         for other in ["", "ANYBINDER_LANES=", "ANYBINDER_LANES=0", "ANYBINDER_LANES=4x"] {
-            let way = run_client(&stage, user, other, "lane_client $here/lane_checks way");
+            let way = run_program(&stage, user, other, "lane_client $here/lane_checks way");
             assert_eq!(way, "by the driver\n", "as {user:?}, with {other:?}");
         }
+    }
+}
+
+#[test]
+fn a_program_that_knows_nothing_of_lanes_serves_them() {
+    let stage = stage_with(&["lane_server", "lane_client"]);
+    let once = "signals identities nesting relays files crowds confined ends";
+    for &user in User::all() {
+        let said = run_program(&stage, user, "ANYBINDER_LANES=4", "lane_server");
+        let scenes = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(scenes, format!("{once} {once}"), "as {user:?}");
+        let said = run_program(&stage, user, "ANYBINDER_LANES=4", "lane_client $here/lane_server");
+        assert_eq!(said.lines().last(), Some("ends"), "as {user:?}: {said}");
     }
 }
 
 /// Signals, jumps, threads that end, forks, closes and stops, all at once.
 #[test]
 fn disturbed_programs_get_their_own_answers_by_lanes() {
-    let stage = stage_with(&["disturbed"]);
+    let stage = stage_with(&["disturbed", "lane_server"]);
     for &user in User::all() {
-        let command = "disturbed 2 $here/lane_checks";
-        let said = run_client(&stage, user, "ANYBINDER_LANES=2", command);
-        assert_eq!(said, "all echoes were right\n", "as {user:?}");
+        for server in ["lane_checks", "lane_server"] {
+            let command = format!("disturbed 2 $here/{server}");
+            let said = run_program(&stage, user, "ANYBINDER_LANES=2", &command);
+            assert_eq!(said, "all echoes were right\n", "as {user:?}, served by {server}");
+        }
     }
 }

@@ -1,0 +1,388 @@
+// lane_server.c - a server whose calls pass the driver by, of which it knows nothing.
+//
+//   gcc -O2 -pthread -o lane_server lane_server.c
+//   lane_server                  plays all scenes, with ANYBINDER_LANES=4
+//   lane_server server           serves, and says that it is ready on its standard output
+//   lane_server "eager server"   the same; it writes a reply, and then reads what comes
+//
+// How many calls the driver has seen is what its statistics say, so nothing else may use it meanwhile.
+#include "passes_by.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+// What the service is asked for beside ECHO and WHO, to which it answers with the caller's process as well.
+enum {
+	// The call's bytes, after a while.
+	SLOW = 3,
+	// Nothing: it ends.
+	END = 4,
+	// To have a signal come a little later, with a handler that has these flags.
+	SIGNAL = 5,
+	// How often a signal has ended a read.
+	INTERRUPTED = 6,
+	// To keep the object that the call brings.
+	KEEP = 7,
+	// What that object answers to the call's bytes.
+	NEST = 8,
+	// To let another thread serve in the place of this one.
+	RELAY = 9,
+	// To have a child.
+	FORK = 10,
+	// To confine its system calls, of which none is refused.
+	CONFINE = 11,
+	// The lowest number that a new descriptor gets.
+	LOWEST = 12,
+};
+// Longer than a call stays in a lane.
+enum { A_WHILE_US = 60000 };
+// What a server receives, and sends, at most.
+enum { MOST_BYTES = 256 << 10 };
+
+static int served;
+static int is_eager;
+static atomic_uint interruptions;
+static volatile sig_atomic_t handled;
+static uint32_t kept;
+
+static void count(int signal)
+{
+	(void)signal;
+	handled++;
+}
+
+static void have_signal(uint32_t flags)
+{
+	static uint8_t stack[64 << 10];
+	stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
+	if (flags & SA_ONSTACK)
+		CHECK(sigaltstack(&other, NULL) == 0);
+	struct sigaction action = { .sa_handler = count, .sa_flags = flags };
+	struct itimerval timer = { .it_value.tv_usec = 5000 };
+	CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &timer, NULL) == 0);
+}
+
+static void keep(const struct binder_transaction_data *call)
+{
+	struct flat_binder_object object;
+	CHECK(call->offsets_size == sizeof(binder_size_t) && call->data_size == sizeof object);
+	memcpy(&object, (void *)(uintptr_t)call->data.ptr.buffer, sizeof object);
+	kept = object.handle;
+	uint32_t acquire[] = { BC_ACQUIRE, kept };
+	write_commands(served, acquire, sizeof acquire);
+}
+
+static uint32_t nest(uint32_t word)
+{
+	struct binder_transaction_data reply;
+	struct send call = call_of(ECHO, &word, sizeof word);
+	call.transaction.target.handle = kept;
+	expect(served, &call, sizeof call, BR_REPLY, &reply);
+	memcpy(&word, (void *)(uintptr_t)reply.data.ptr.buffer, sizeof word);
+	let_go(served, &reply);
+	return word;
+}
+
+static void confine(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { .len = 1, .filter = &allow };
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void *serve_calls(void *is_first);
+
+static void answer_word(struct answer *answer, uint8_t *data, uint32_t word)
+{
+	memcpy(data, &word, sizeof word);
+	answer->reply.transaction.data_size = sizeof word;
+}
+
+// Reads what comes next, however often signals come before. What is written is written once.
+static void next_call(const void *commands, size_t size, struct binder_transaction_data *call)
+{
+	uint8_t returns[256];
+	struct binder_write_read request = request_of(commands, size, returns, sizeof returns);
+	for (;;) {
+		request.read_consumed = 0;
+		if (ioctl(served, BINDER_WRITE_READ, &request) < 0) {
+			CHECK(errno == EINTR && request.write_consumed == request.write_size);
+			interruptions++;
+		} else if (find(BR_TRANSACTION, returns, request.read_consumed, call) == BR_TRANSACTION) {
+			return;
+		}
+	}
+}
+
+static void *serve_calls(void *is_first)
+{
+	uint8_t *data = malloc(MOST_BYTES);
+	uint32_t enter = is_first ? BC_ENTER_LOOPER : BC_REGISTER_LOOPER;
+	struct binder_transaction_data call;
+	CHECK(data);
+	next_call(&enter, sizeof enter, &call);
+	for (;;) {
+		struct answer answer = answer_to(&call);
+		pthread_t other;
+		int ends = 0, lowest;
+		pid_t child;
+		uint32_t word = 0;
+		CHECK(call.data_size <= MOST_BYTES);
+		memcpy(data, (void *)(uintptr_t)call.data.ptr.buffer, call.data_size);
+		memcpy(&word, data, call.data_size < sizeof word ? call.data_size : sizeof word);
+		answer.reply.transaction.data_size = call.data_size;
+		switch (call.code) {
+		case WHO:
+			memcpy(data, (uint32_t[]){ call.sender_pid, call.sender_euid }, 8);
+			answer.reply.transaction.data_size = 8;
+			break;
+		case SLOW:
+			usleep(A_WHILE_US);
+			break;
+		case END:
+			exit(0);
+		case SIGNAL:
+			have_signal(word);
+			break;
+		case INTERRUPTED:
+			answer_word(&answer, data, interruptions);
+			break;
+		case KEEP:
+			keep(&call);
+			answer_word(&answer, data, 0);
+			break;
+		case NEST:
+			answer_word(&answer, data, nest(word));
+			break;
+		case RELAY:
+			ends = 1;
+			CHECK(pthread_create(&other, NULL, serve_calls, NULL) == 0);
+			break;
+		case FORK:
+			child = fork();
+			if (child == 0)
+				_exit(0);
+			CHECK(child > 0 && waitpid(child, NULL, 0) == child);
+			break;
+		case CONFINE:
+			confine();
+			break;
+		case LOWEST:
+			lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+			close(lowest);
+			answer_word(&answer, data, lowest);
+			break;
+		}
+		answer.reply.transaction.data.ptr.buffer = (uintptr_t)data;
+		size_t size = call.flags & TF_ONE_WAY ? offsetof(struct answer, reply) : sizeof answer;
+		if (ends || is_eager)
+			write_commands(served, &answer, size);
+		if (ends)
+			break;
+		next_call(&answer, is_eager ? 0 : size, &call);
+	}
+	free(data);
+	return NULL;
+}
+
+static void serve_until_killed(int ready)
+{
+	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+	served = open_device();
+	map(served, 1 << 20);
+	become_manager(served);
+	uint32_t threads = 2;
+	CHECK(ioctl(served, BINDER_SET_MAX_THREADS, &threads) == 0);
+	pthread_t first;
+	sigset_t alarm_alone;
+	CHECK(pthread_create(&first, NULL, serve_calls, &served) == 0);
+	// The threads that serve handle it.
+	CHECK(sigemptyset(&alarm_alone) == 0 && sigaddset(&alarm_alone, SIGALRM) == 0);
+	CHECK(pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL) == 0);
+	CHECK(write(ready, "!\n", 2) == 2);
+	for (;;)
+		pause();
+}
+
+static int device;
+
+static void warm_up(void)
+{
+	if (!passes_by(device))
+		errx(1, "calls do not pass the driver by");
+}
+
+// A signal that the server handles ends its read, whatever the handler says.
+static void signals(void)
+{
+	uint32_t flags[] = { 0, SA_RESTART };
+	int missed_signals = 0;
+	for (int at = 0; at < 60; at++) {
+		warm_up();
+		uint32_t before = ask(device, INTERRUPTED, 0);
+		CHECK(ask(device, SIGNAL, flags[at % 2]) == flags[at % 2]);
+		usleep(15000);
+		uint32_t times = ask(device, INTERRUPTED, 0) - before;
+		// On a busy machine the signal comes before the read, or while the server is asked.
+		for (int wait = 0; times == 0 && wait < 2; wait++) {
+			usleep(100000);
+			times = ask(device, INTERRUPTED, 0) - before;
+		}
+		missed_signals += times == 0;
+		CHECK(times <= 1);
+	}
+	CHECK(missed_signals <= 10);
+}
+
+static void check_who(uint32_t uid)
+{
+	struct binder_transaction_data reply;
+	struct send call = call_of(WHO, NULL, 0);
+	uint32_t found[2];
+	expect(device, &call, sizeof call, BR_REPLY, &reply);
+	CHECK(reply.data_size == sizeof found);
+	memcpy(found, (void *)(uintptr_t)reply.data.ptr.buffer, sizeof found);
+	let_go(device, &reply);
+	CHECK(found[0] == (uint32_t)getpid() && found[1] == uid);
+}
+
+// Who calls is who it is at each call.
+static void identities(void)
+{
+	check_who(geteuid());
+	if (geteuid() != 0 || seteuid(1) != 0)
+		return;
+	for (uint32_t at = 0; at < 2000; at++) {
+		uint32_t uid = at % 3 + 1;
+		CHECK(seteuid(0) == 0 && seteuid(uid) == 0);
+		check_who(uid);
+	}
+	CHECK(seteuid(0) == 0);
+	warm_up();
+	check_who(0);
+}
+
+// A server calls back while it serves, on the thread that waits.
+static void nesting(void)
+{
+	struct binder_transaction_data got;
+	struct flat_binder_object object = { .hdr.type = BINDER_TYPE_BINDER, .binder = 8, .cookie = 9 };
+	binder_size_t offset = 0;
+	struct send send = call_of(KEEP, &object, sizeof object);
+	send.transaction.offsets_size = sizeof offset;
+	send.transaction.data.ptr.offsets = (uintptr_t)&offset;
+	expect(device, &send, sizeof send, BR_REPLY, &got);
+	let_go(device, &got);
+	for (uint32_t word = 0; word < 300; word++) {
+		if (word % 50 == 0)
+			warm_up();
+		struct send call = call_of(NEST, &word, sizeof word);
+		expect(device, &call, sizeof call, BR_TRANSACTION, &got);
+		uint32_t answered;
+		memcpy(&answered, (void *)(uintptr_t)got.data.ptr.buffer, sizeof answered);
+		CHECK(got.target.ptr == 8 && got.cookie == 9 && answered == word);
+		struct answer answer = answer_to(&got);
+		answered += 1000;
+		answer.reply.transaction.data_size = sizeof answered;
+		answer.reply.transaction.data.ptr.buffer = (uintptr_t)&answered;
+		expect(device, &answer, sizeof answer, BR_REPLY, &got);
+		memcpy(&answered, (void *)(uintptr_t)got.data.ptr.buffer, sizeof answered);
+		CHECK(answered == word + 1000);
+		let_go(device, &got);
+	}
+}
+
+// Threads end after they have served by lanes, and others take their place.
+static void relays(void)
+{
+	for (uint32_t at = 0; at < 40; at++) {
+		if (at % 10 == 0)
+			warm_up();
+		for (uint32_t word = 0; word < 20; word++)
+			CHECK(ask(device, ECHO, word) == word);
+		CHECK(ask(device, RELAY, at) == at);
+	}
+}
+
+// No child has a lane of its parent, and no descriptor stays of one.
+static void files(void)
+{
+	uint32_t lowest = ask(device, LOWEST, 0);
+	for (uint32_t at = 0; at < 20; at++) {
+		warm_up();
+		CHECK(ask(device, FORK, at) == at);
+		CHECK(ask(device, LOWEST, 0) == lowest);
+	}
+}
+
+static void *call_on(void *unused)
+{
+	for (uint32_t word = 0; word < 2000; word++)
+		CHECK(ask(device, ECHO, word) == word);
+	return unused;
+}
+
+// More callers than a server has lanes.
+static void crowds(void)
+{
+	pthread_t callers[12];
+	for (int at = 0; at < 12; at++)
+		CHECK(pthread_create(&callers[at], NULL, call_on, NULL) == 0);
+	for (int at = 0; at < 12; at++)
+		CHECK(pthread_join(callers[at], NULL) == 0);
+}
+
+// A server that confines itself while it serves answers all the same.
+static void confined(void)
+{
+	warm_up();
+	CHECK(ask(device, CONFINE, 5) == 5);
+	for (uint32_t word = 0; word < 100; word++)
+		CHECK(ask(device, ECHO, word) == word);
+}
+
+static void ends(void)
+{
+	CHECK(ask(device, END, 0) == BR_DEAD_REPLY);
+	CHECK(ask(device, ECHO, 0) == BR_DEAD_REPLY);
+}
+
+static void play(void)
+{
+	struct {
+		const char *name;
+		void (*play)(void);
+	} scenes[] = { { "signals", signals },	 { "identities", identities }, { "nesting", nesting },
+		       { "relays", relays },	 { "files", files },	       { "crowds", crowds },
+		       { "confined", confined }, { "ends", ends } };
+	for (is_eager = 0; is_eager < 2; is_eager++) {
+		start_service(serve_until_killed);
+		device = open_client();
+		warm_up();
+		for (size_t at = 0; at < sizeof scenes / sizeof *scenes; at++) {
+			scenes[at].play();
+			printf("%s\n", scenes[at].name);
+			fflush(stdout);
+		}
+		close(device);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 1) {
+		alarm(HANG_TIMEOUT_S);
+		play();
+		return 0;
+	}
+	is_eager = !strcmp(argv[1], "eager server");
+	serve_until_killed(STDOUT_FILENO);
+}
