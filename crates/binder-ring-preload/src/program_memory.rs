@@ -3,7 +3,7 @@
 //! A program may pass any address, and gets EFAULT for a wrong one; a copy of ours would end it. So the kernel tries
 //! each page first, by a system call that touches it and is short. The stack mostly needs no trial: the pages
 //! between the stack pointer and a page above it that could be written once can be written for as long as the thread
-//! runs there. Only pages that belong to a call are tried: another may be one for which the thread would wait.
+//! runs there. Pages that do not belong to a call are tried without a wait: another process may have to deliver one.
 
 #![expect(unsafe_code, reason = "memory is copied at addresses that come from the program")]
 
@@ -166,14 +166,17 @@ impl<'n> ProgramMemory<'n> {
     /// Whether a range is on the stack, which is looked at where that is not known yet.
     fn is_stack(&self, range: &Range<usize>) -> bool {
         let (start, end) = self.stack.get();
-        if range.start < self.stack_pointer || range.end > self.stack_limit || range.start > end {
+        if range.start < self.stack_pointer || range.end > self.stack_limit {
             return false;
         }
         if range.end <= end {
             return true;
         }
-        let unknown = end..range.end;
-        let is_writable = pages(&unknown).all(syscall::can_write_word);
+        // Frames between the stack pointer and the range are not the call's: none of their pages is waited for.
+        let is_joined =
+            range.start <= end || pages(&(end..range.start)).all(syscall::can_write_present);
+        let unknown = end.max(range.start)..range.end;
+        let is_writable = is_joined && pages(&unknown).all(syscall::can_write_word);
         if is_writable {
             let end = unknown.end.next_multiple_of(PAGE_BYTES);
             self.stack.set((start, end));
@@ -266,10 +269,7 @@ pub(crate) fn thread_pointer() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::os::unix::fs::FileExt;
-
-    use rustix::mm::{MapFlags, ProtFlags};
+    use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
     use super::*;
 
@@ -291,28 +291,24 @@ mod tests {
         ProgramMemory { stack_pointer, stack_limit, stack, note }
     }
 
-    fn is_resident(page: usize) -> bool {
-        const IS_PRESENT: u64 = 1 << 63;
-        let mut entry = [0; 8];
-        let at = (page / PAGE_BYTES * entry.len()) as u64;
-        File::open("/proc/self/pagemap").unwrap().read_exact_at(&mut entry, at).unwrap();
-        u64::from_ne_bytes(entry) & IS_PRESENT != 0
-    }
-
     #[test]
-    fn pages_that_belong_to_no_call_are_not_touched() {
+    fn pages_between_frames_are_known_once_they_were_tried() {
         let note = StackNote::new();
         let page = |number: usize| number * PAGE_BYTES;
-        let start = map(4);
+        let start = map(5);
         let memory = with_stack_at(start, &note);
         assert!(memory.can_write(&(start + page(2)..start + page(2) + 8)));
-        assert!(!is_resident(start + page(1)), "nothing of the call lies there");
-        assert_eq!(memory.stack.get(), (start, start + page(1)), "nor is it known as stack");
-        assert!(memory.can_write(&(start + page(1) - 8..start + page(1) + 8)));
-        assert!(is_resident(start + page(1)));
-        assert_eq!(memory.stack.get(), (start, start + page(2)));
-        // SAFETY: the mapping is this test's own, and no reference into it is left.
-        unsafe { rustix::mm::munmap(start as *mut _, page(4)) }.unwrap();
+        assert_eq!(memory.stack.get(), (start, start + page(3)));
+        // SAFETY: the mapping is this test's own.
+        unsafe {
+            rustix::mm::mprotect((start + page(3)) as *mut _, PAGE_BYTES, MprotectFlags::empty())
+        }
+        .unwrap();
+        assert!(memory.can_write(&(start + page(4)..start + page(4) + 8)), "it is no stack");
+        assert_eq!(memory.stack.get(), (start, start + page(3)), "nor is what lies before");
+        assert!(!memory.can_write(&(start + page(3) - 8..start + page(3) + 8)));
+        // SAFETY: no reference into it is left.
+        unsafe { rustix::mm::munmap(start as *mut _, page(5)) }.unwrap();
     }
 
     #[test]

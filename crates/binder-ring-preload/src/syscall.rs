@@ -89,10 +89,11 @@ pub(crate) fn set_blocked_signals(blocked: u64) -> u64 {
 /// in one step, and wakes no thread.
 pub(crate) fn can_write_word(address: usize) -> bool {
     // A page that another process delivers, when it is missed, this call does not wait for; one that reads does.
-    set_no_bit(address) || can_read_word(address & !7) && set_no_bit(address)
+    can_write_present(address) || can_read_word(address & !7) && can_write_present(address)
 }
 
-fn set_no_bit(address: usize) -> bool {
+/// The same, but a word in a page that another process delivers, when it is missed, cannot be written.
+pub(crate) fn can_write_present(address: usize) -> bool {
     // FUTEX_OP_OR of 0, and a comparison that decides about further waiters, of which there are none.
     const CHANGE_NOTHING: usize = 2 << 28 | 0x7ff;
     let no_waiters = 0_u32;
