@@ -1,3 +1,5 @@
+mod serving;
+
 use core::cell::{Cell, RefCell};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -45,6 +47,7 @@ struct Process {
     by_ring: Cell<u32>,
     returns: RefCell<Vec<u8>>,
     received: RefCell<Vec<u8>>,
+    served: ServedLanes<LaneSegment>,
 }
 
 impl Process {
@@ -64,6 +67,7 @@ impl Process {
             by_ring: Cell::new(0),
             returns: RefCell::default(),
             received: RefCell::default(),
+            served: ServedLanes::new(),
         };
         assert_eq!(process.ring.claim(5).map(SlotIndex::number), Some(5));
         process
@@ -235,7 +239,8 @@ impl LaneSystem for Process {
 
     fn adopt(&self, lane: LaneId) -> Result<(), Errno> {
         self.adopts.get()?;
-        assert!(self.note().adopt(lane, NoteKind::Calls));
+        let is_its = [NoteKind::Calls, NoteKind::Serves].map(|kind| self.note().adopt(lane, kind));
+        assert!(is_its.contains(&true));
         Ok(())
     }
 

@@ -1,0 +1,219 @@
+//! A thread that serves, whose callers and driver are played.
+
+use binder_lane::LaneState;
+use binder_ring::layout::IS_LOOPER;
+use binder_uapi::{BC_ENTER_LOOPER, BC_REPLY, BR_TRANSACTION, LaneAccept};
+use rustix::thread::Timespec;
+
+use super::*;
+
+impl ServedPlace for LaneSegment {
+    fn segment(&self) -> LaneSegment {
+        *self
+    }
+
+    fn caller_uid(&self) -> Option<u32> {
+        Some(77)
+    }
+}
+
+impl LaneServing for Process {
+    type Served = LaneSegment;
+
+    fn served(&self) -> &ServedLanes<LaneSegment> {
+        &self.served
+    }
+
+    fn accept(&self) -> Option<(LaneAccept, LaneSegment)> {
+        self.ring.segment.header().offered_lanes.store(0, Ordering::Relaxed);
+        let accepted = LaneAccept {
+            id: LANE,
+            place: 2,
+            sender_pid: 4,
+            ptr: 5,
+            cookie: 6,
+            ..Default::default()
+        };
+        Some((accepted, self.lane()))
+    }
+
+    fn give_back_served(&self, _: LaneSegment) {}
+
+    fn is_call_lent(&self, _: &LaneSegment) -> bool {
+        self.is_lent.get()
+    }
+
+    fn receive_call(&self, _: &LaneSegment, len: usize) -> Option<u64> {
+        assert_eq!(len, DATA.len());
+        self.is_lent.set(true);
+        Some(BUFFER)
+    }
+
+    fn copy_reply(&self, segment: &LaneSegment, _: &BinderTransactionData) -> bool {
+        segment.write_reply(&DATA)
+    }
+
+    fn now(&self) -> Timespec {
+        Timespec { tv_sec: 0, tv_nsec: 999_999_999 }
+    }
+
+    fn sleep_on(&self, words: &LaneWaits, until: &Timespec) -> (SleepEnd, Option<usize>) {
+        assert_eq!(words.waits().len(), 2, "the lane's and the gate");
+        let (deed, end) = self.script.borrow_mut().pop_front().expect("it sleeps no more");
+        let is_new = until.tv_sec == 1 && until.tv_nsec == 19_999_999;
+        assert!(
+            is_new || end == SleepEnd::TimedOut || *until == Timespec { tv_sec: 0, tv_nsec: 0 }
+        );
+        deed(self);
+        (end, None)
+    }
+}
+
+/// A thread of a process that has a lane, which it has looked at.
+struct Server<'p> {
+    process: &'p Process,
+    thread: ThreadLanes<()>,
+}
+
+impl<'p> Server<'p> {
+    fn of(process: &'p Process) -> Self {
+        process.standing().store(IS_LOOPER | IN_NO_CALL, Ordering::Relaxed);
+        let header = process.ring.segment.header();
+        header.lanes[2].store(LANE, Ordering::Relaxed);
+        header.offered_lanes.store(1, Ordering::Relaxed);
+        let mut server = Self { process, thread: ThreadLanes::new() };
+        assert_eq!(server.run(&BC_ENTER_LOOPER.to_ne_bytes(), 256).0, DONE);
+        assert_eq!(process.by_ring.replace(0), 1);
+        server
+    }
+
+    fn run(&mut self, commands: &[u8], room: u64) -> (RingOutcome, BinderWriteRead) {
+        let mut call = BinderWriteRead {
+            write_size: commands.len() as u64,
+            read_size: room,
+            ..Default::default()
+        };
+        let parsed = LaneCommands::parse(commands, self.process);
+        (self.thread.exchange(self.process, &mut call, &parsed, 1000), call)
+    }
+
+    /// Reads, and is told of a call.
+    fn serve(&mut self) {
+        self.process.play(&[(call, SleepEnd::Woken)]);
+        let (outcome, read) = self.run(&[], 256);
+        assert_eq!((outcome, read.read_consumed), (DONE, 72));
+        let returns = self.process.returns.take();
+        assert_eq!(returns[..8], [BR_NOOP, BR_TRANSACTION].map(u32::to_ne_bytes).concat());
+        let told = BinderTransactionData::read_from_bytes(&returns[8..]).expect("a call");
+        assert_eq!((told.target, told.cookie, told.code, told.buffer), (5, 6, 3, BUFFER));
+        assert_eq!((told.sender_pid, told.sender_euid, told.data_size), (4, 77, 4));
+        assert_eq!(self.state(), LaneState::Claimed);
+    }
+
+    fn state(&self) -> LaneState {
+        self.process.lane().head().word.state()
+    }
+}
+
+const DONE: RingOutcome = RingOutcome::Done(Ok(()));
+
+/// A caller makes a call.
+fn call(process: &Process) {
+    let lane = process.lane();
+    let request = &lane.head().request;
+    request.code.store(3, Ordering::Relaxed);
+    request.len.store(4, Ordering::Relaxed);
+    assert!(lane.head().word.post().is_some(), "a thread looks");
+}
+
+/// What a server writes that has done with a call.
+fn answer() -> Vec<u8> {
+    let reply = BinderTransactionData { data_size: 4, ..Default::default() };
+    [&free()[..], &BC_REPLY.to_ne_bytes(), reply.as_bytes()].concat()
+}
+
+fn completion() -> Vec<u8> {
+    [BR_NOOP, BR_TRANSACTION_COMPLETE].map(u32::to_ne_bytes).concat()
+}
+
+#[test]
+fn a_call_is_told_and_answered() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    for _ in 0..3 {
+        server.serve();
+        let (outcome, written) = server.run(&answer(), 256);
+        assert_eq!((outcome, written.write_consumed), (DONE, written.write_size));
+        assert_eq!(process.returns.take(), completion());
+        assert_eq!((server.state(), process.is_lent.get()), (LaneState::Warm, false));
+    }
+    assert_eq!(process.by_ring.get(), 0);
+    assert_eq!(process.ring.segment.header().lane_calls[2].total(), 3);
+}
+
+#[test]
+fn who_replies_without_a_read_hears_of_it_by_the_next() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    server.serve();
+    let (outcome, written) = server.run(&answer(), 0);
+    assert_eq!((outcome, written.write_consumed), (DONE, written.write_size));
+    assert!(process.returns.take().is_empty() && server.state() == LaneState::Warm);
+    // A read has no room for it, and goes to the driver; one that writes more has that run first.
+    assert_eq!(server.run(&[], 4).0, DONE);
+    assert_eq!((process.by_ring.get(), process.returns.take().is_empty()), (1, true));
+    let (outcome, read) = server.run(&BC_ENTER_LOOPER.to_ne_bytes(), 8);
+    assert_eq!((outcome, process.by_ring.get(), read.read_consumed), (DONE, 2, 8));
+    assert_eq!(process.returns.take(), completion());
+    server.serve();
+}
+
+#[test]
+fn a_signal_ends_a_look() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    process.is_lent.set(true);
+    process.play(&[(nothing, SleepEnd::Interrupted)]);
+    let (outcome, read) = server.run(&free(), 256);
+    assert_eq!(outcome, RingOutcome::Done(Err(Errno::EINTR)));
+    assert_eq!((read.write_consumed, read.read_consumed), (read.write_size, 0));
+    assert_eq!((server.state(), process.is_lent.get()), (LaneState::Cold, false));
+    // A call that comes with it is not made: its caller goes to the driver.
+    process.play(&[(call, SleepEnd::Interrupted)]);
+    assert_eq!(server.run(&[], 256).0, RingOutcome::Done(Err(Errno::EINTR)));
+    assert_eq!((server.state(), process.by_ring.get()), (LaneState::Cold, 0));
+    server.serve();
+}
+
+#[test]
+fn a_thread_that_looks_in_vain_goes_to_the_driver() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    process.play(&[(nothing, SleepEnd::TimedOut), (nothing, SleepEnd::TimedOut)]);
+    assert_eq!(server.run(&[], 256).0, DONE);
+    assert_eq!((process.by_ring.get(), server.state()), (1, LaneState::Cold));
+    // The gate is shut while it sleeps.
+    let shut = |process: &Process| process.ring.segment.header().gate.store(1, Ordering::Relaxed);
+    process.play(&[(shut, SleepEnd::Woken)]);
+    assert_eq!(server.run(&[], 256).0, DONE);
+    assert_eq!(process.by_ring.get(), 2);
+}
+
+#[test]
+fn a_server_that_calls_has_the_driver_take_over() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    server.serve();
+    assert_eq!(server.run(&send(), 256).0, DONE);
+    assert!(!server.thread.is_serving(), "it is the driver's");
+    assert_eq!((process.by_ring.get(), server.state()), (1, LaneState::Cold));
+    // One whose driver does not take it answers no one, and hears that it has.
+    process.adopts.set(Err(Errno::ESRCH));
+    process.is_lent.set(false);
+    server.serve();
+    assert_eq!(server.run(&send(), 256).0, DONE);
+    assert!(server.thread.is_serving());
+    assert_eq!(server.run(&answer(), 256).0, DONE);
+    assert_eq!((process.returns.take(), process.by_ring.get()), (completion(), 2));
+    assert!(!server.thread.is_serving());
+}
