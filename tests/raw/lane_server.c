@@ -58,12 +58,12 @@ static void count(int signal)
 	handled++;
 }
 
+// Threads with a stack for handlers are asked for signals on that.
 static void have_signal(uint32_t flags)
 {
 	static uint8_t stack[64 << 10];
-	stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
-	if (flags & SA_ONSTACK)
-		CHECK(sigaltstack(&other, NULL) == 0);
+	stack_t other = { .ss_sp = stack, .ss_size = sizeof stack, .ss_flags = flags & SA_ONSTACK ? 0 : SS_DISABLE };
+	CHECK(sigaltstack(&other, NULL) == 0);
 	struct sigaction action = { .sa_handler = count, .sa_flags = flags };
 	struct itimerval timer = { .it_value.tv_usec = 5000 };
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &timer, NULL) == 0);
@@ -223,12 +223,12 @@ static void warm_up(void)
 // A signal that the server handles ends its read, whatever the handler says.
 static void signals(void)
 {
-	uint32_t flags[] = { 0, SA_RESTART };
+	uint32_t flags[] = { 0, SA_RESTART, SA_ONSTACK, SA_ONSTACK | SA_RESTART };
 	int missed_signals = 0;
-	for (int at = 0; at < 60; at++) {
+	for (int at = 0; at < 120; at++) {
 		warm_up();
 		uint32_t before = ask(device, INTERRUPTED, 0);
-		CHECK(ask(device, SIGNAL, flags[at % 2]) == flags[at % 2]);
+		CHECK(ask(device, SIGNAL, flags[at % 4]) == flags[at % 4]);
 		usleep(15000);
 		uint32_t times = ask(device, INTERRUPTED, 0) - before;
 		// On a busy machine the signal comes before the read, or while the server is asked.
@@ -239,7 +239,7 @@ static void signals(void)
 		missed_signals += times == 0;
 		CHECK(times <= 1);
 	}
-	CHECK(missed_signals <= 10);
+	CHECK(missed_signals <= 20);
 }
 
 static void check_who(uint32_t uid)

@@ -16,8 +16,8 @@
 //! it calls meanwhile would write there. So all of this is inlined. An unoptimized build inlines nothing, so it has no
 //! canary.
 //!
-//! Handlers on another stack (`SA_ONSTACK`) leave nothing here. Only a system call would tell where that stack is, and its
-//! bytes may be the program's.
+//! Handlers on another stack (`SA_ONSTACK`) leave nothing here. Only a system call tells where that stack is: a thread that looks
+//! for calls of lanes asks, and puts a canary there as well.
 
 #![expect(unsafe_code, reason = "the canary lies below the stack pointer, in no variable")]
 
@@ -29,7 +29,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use binder_ring::PATIENCE_MS;
 
 use crate::program_memory::stack_pointer;
-use crate::syscall;
+use crate::syscall::{self, SignalStack};
 
 /// A `timespec`.
 type Canary = [i64; 2];
@@ -54,12 +54,65 @@ pub(crate) fn is_gone() -> bool {
     place().is_some_and(|place| unsafe { ptr::read_volatile(place) != CANARY })
 }
 
+/// The canary on the stack that a thread has for handlers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OtherCanary {
+    /// Null if the thread has no such stack.
+    place: *mut Canary,
+}
+
+impl OtherCanary {
+    /// None at all.
+    pub(crate) const NONE: Self = Self { place: ptr::null_mut() };
+
+    /// That of this thread. None if it runs there, or there is no memory.
+    pub(crate) fn of_thread() -> Option<Self> {
+        match syscall::signal_stack() {
+            SignalStack::None => Some(Self::NONE),
+            SignalStack::InUse => None,
+            SignalStack::Until(end) => {
+                let place = frame_end(end)?;
+                let [first, last] = [0, size_of::<Canary>() - 1].map(|at| (place.addr() + at) & !3);
+                let is_there = syscall::can_write_word(first) && syscall::can_write_word(last);
+                is_there.then_some(Self { place })
+            }
+        }
+    }
+
+    /// Puts the canary in its place.
+    #[inline(always)]
+    pub(crate) fn put(self) {
+        if !self.place.is_null() {
+            // SAFETY: that it can be written was tried. It is for the kernel to write to, whenever a signal comes: the thread
+            // does not run there, so it has nothing there.
+            unsafe { ptr::write_unaligned(self.place, CANARY) }
+        }
+    }
+
+    /// Whether the canary is gone since it was put.
+    #[inline(always)]
+    pub(crate) fn is_gone(self) -> bool {
+        // SAFETY: it was put there, and since then no more than a frame.
+        !self.place.is_null() && unsafe { ptr::read_unaligned(self.place) != CANARY }
+    }
+
+    /// As [`word`].
+    #[inline(always)]
+    pub(crate) fn word(self) -> Option<(*const AtomicU32, u32)> {
+        (!self.place.is_null()).then(|| word_of(self.place))
+    }
+}
+
 /// A word of the canary, for the kernel to look at when a sleep begins, or begins again after a handler; and its value.
 #[inline(always)]
 pub(crate) fn word() -> Option<(*const AtomicU32, u32)> {
-    // The lower half: both machines have that first.
-    let nanoseconds = place()?.cast::<u32>().wrapping_add(2);
-    Some((nanoseconds.cast_const().cast(), NANOSECONDS))
+    place().map(word_of)
+}
+
+#[inline(always)]
+fn word_of(canary: *mut Canary) -> (*const AtomicU32, u32) {
+    // The lower half of the nanoseconds: both machines have that first.
+    (canary.cast::<u32>().wrapping_add(2).cast_const().cast(), NANOSECONDS)
 }
 
 /// Sleeps while the word has this value, or until the canary's time is over, and returns what the kernel does: EINVAL if
@@ -72,17 +125,26 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32) -> isize {
 }
 
 /// Where the canary is to be, if a frame is known to end there.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn place() -> Option<*mut Canary> {
+    #[cfg(target_arch = "x86_64")]
     const RED_ZONE_BYTES: usize = 128;
+    #[cfg(target_arch = "aarch64")]
+    const RED_ZONE_BYTES: usize = 0;
+    if cfg!(debug_assertions) { None } else { frame_end(stack_pointer() - RED_ZONE_BYTES) }
+}
+
+/// Where the canary is to be that the frame of a handler overwrites which the kernel begins here.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn frame_end(stack: usize) -> Option<*mut Canary> {
     const MAGIC_BYTES: usize = 4;
     let rest = STATE_REST.load(Ordering::Relaxed);
-    if cfg!(debug_assertions) || rest == UNKNOWN {
+    if rest == UNKNOWN {
         return None;
     }
     // As the kernel computes it, but for whole units of 64 bytes.
-    let state_end = ((stack_pointer() - RED_ZONE_BYTES - MAGIC_BYTES - rest) & !63) + rest;
+    let state_end = ((stack - MAGIC_BYTES - rest) & !63) + rest;
     // The magic number, in place of the lower half of the nanoseconds, is more than a second.
     Some(ptr::with_exposed_provenance_mut(state_end - size_of::<i64>()))
 }
@@ -115,13 +177,12 @@ pub(crate) fn prepare() {
     }
 }
 
-/// Where the canary is to be.
+/// The same.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-fn place() -> Option<*mut Canary> {
+fn frame_end(stack: usize) -> Option<*mut Canary> {
     // The seconds are where a frame has the frame pointer, and the nanoseconds are where it has the return address.
-    let place = stack_pointer() - size_of::<Canary>();
-    (!cfg!(debug_assertions)).then(|| ptr::with_exposed_provenance_mut(place))
+    Some(ptr::with_exposed_provenance_mut((stack & !15) - size_of::<Canary>()))
 }
 
 /// There is nothing to find out.

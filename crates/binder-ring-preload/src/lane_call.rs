@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "ioctls of lanes are made")]
 
+use core::cell::Cell;
 use core::num::NonZero;
 use core::sync::atomic::AtomicU32;
 
@@ -18,11 +19,12 @@ use binder_uapi::{
 use rustix::fd::OwnedFd;
 use rustix::thread::Timespec;
 
+use crate::canary::{self, OtherCanary};
 use crate::lanes::{BusySlot, LanePlace, RingLanes};
 use crate::program_memory::ProgramMemory;
 use crate::served::ProgramServed;
+use crate::syscall;
 use crate::write_read::DeviceCalls;
-use crate::{canary, syscall};
 
 /// Makes a call, by a lane if it can be. A thread asks for a lane after `busy_calls` in a row to an object.
 pub(crate) fn exchange(
@@ -41,7 +43,7 @@ pub(crate) fn exchange(
         return by_ring(&device, slot, memory, call);
     };
     let parsed = CopiedCommands::of(memory, call, call.write_consumed).parse(lanes);
-    let system = LaneCall { device, slot, memory, busy };
+    let system = LaneCall::new(device, slot, memory, busy);
     // SAFETY: this function found the slot free, and asks for it once.
     let thread = unsafe { system.busy.thread() };
     thread.exchange(&system, call, &parsed, busy_calls.get())
@@ -51,7 +53,7 @@ pub(crate) fn exchange(
 #[cold]
 pub(crate) fn leave(device: DeviceCalls<'_, '_>, slot: SlotIndex, memory: &ProgramMemory<'_>) {
     if let Some(busy) = device.ring.lanes().enter(slot) {
-        let system = LaneCall { device, slot, memory, busy };
+        let system = LaneCall::new(device, slot, memory, busy);
         // SAFETY: as above.
         unsafe { system.busy.thread() }.leave(&system);
     }
@@ -127,6 +129,19 @@ struct LaneCall<'c, 't> {
     slot: SlotIndex,
     memory: &'c ProgramMemory<'c>,
     busy: BusySlot<'t>,
+    /// That of a thread that looks for calls.
+    other_canary: Cell<OtherCanary>,
+}
+
+impl<'c, 't> LaneCall<'c, 't> {
+    fn new(
+        device: DeviceCalls<'c, 't>,
+        slot: SlotIndex,
+        memory: &'c ProgramMemory<'c>,
+        busy: BusySlot<'t>,
+    ) -> Self {
+        Self { device, slot, memory, busy, other_canary: Cell::new(OtherCanary::NONE) }
+    }
 }
 
 impl RingSystem for LaneCall<'_, '_> {
@@ -159,12 +174,13 @@ impl RingSystem for LaneCall<'_, '_> {
 
     #[inline(always)]
     fn watch_signals(&self) {
+        self.other_canary.get().put();
         self.device.watch_signals();
     }
 
     #[inline(always)]
     fn has_handled_signal(&self) -> bool {
-        self.device.has_handled_signal()
+        self.device.has_handled_signal() || self.other_canary.get().is_gone()
     }
 }
 
@@ -276,8 +292,10 @@ impl LaneServing for LaneCall<'_, '_> {
     }
 
     fn may_look(&self) -> bool {
-        // A handler on a stack of its own leaves the thread's as it was.
-        syscall::has_one_stack()
+        // It is asked before each look: the program may change it.
+        let other = OtherCanary::of_thread();
+        self.other_canary.set(other.unwrap_or(OtherCanary::NONE));
+        other.is_some()
     }
 
     #[inline(always)]
@@ -286,8 +304,8 @@ impl LaneServing for LaneCall<'_, '_> {
     }
 
     #[inline(always)]
-    fn signal_word(&self) -> Option<(*const AtomicU32, u32)> {
-        canary::word()
+    fn signal_words(&self) -> [Option<(*const AtomicU32, u32)>; 2] {
+        [canary::word(), self.other_canary.get().word()]
     }
 
     #[inline(always)]

@@ -136,8 +136,19 @@ pub(crate) fn now() -> Timespec {
     now
 }
 
-/// Whether the thread has no stack of its own for handlers of signals.
-pub(crate) fn has_one_stack() -> bool {
+/// The stack that a thread has for handlers of signals beside its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SignalStack {
+    /// It has none.
+    None,
+    /// It runs there, or that is not known.
+    InUse,
+    /// It ends here: handlers begin there.
+    Until(usize),
+}
+
+/// The stack that this thread has for handlers of signals.
+pub(crate) fn signal_stack() -> SignalStack {
     const SS_DISABLE: i32 = 2;
     /// `stack_t`.
     #[derive(Default)]
@@ -151,7 +162,11 @@ pub(crate) fn has_one_stack() -> bool {
     let place = (&raw mut stack).addr();
     // SAFETY: the kernel writes to the place, which is of this type, and changes nothing.
     let result = unsafe { call(number::SIGALTSTACK, [0, place, 0, 0, 0, 0]) };
-    result == 0 && stack.flags & SS_DISABLE != 0
+    match (result, stack.flags) {
+        (0, SS_DISABLE) => SignalStack::None,
+        (0, 0) => SignalStack::Until(stack.start.wrapping_add(stack.len)),
+        _ => SignalStack::InUse,
+    }
 }
 
 /// Wakes one thread that sleeps on a word, of any process.

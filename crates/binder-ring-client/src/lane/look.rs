@@ -47,8 +47,8 @@ pub struct LaneWaits {
     count: usize,
 }
 
-/// Those of all lanes and the gate, and one of the thread's own.
-const MOST_WORDS: usize = MOST_SERVED + 2;
+/// Those of all lanes and the gate, and two of the thread's own.
+const MOST_WORDS: usize = MOST_SERVED + 3;
 /// The longest pause after looks for nothing.
 const MOST_PAUSE: u32 = 1 << 8;
 
@@ -290,7 +290,11 @@ fn wait_for_call(
     system: &impl LaneServing,
 ) -> WaitedForCall {
     system.watch_signals();
-    if let Some((word, value)) = system.signal_word() {
+    let [own, other] = system.signal_words();
+    if let Some((word, value)) = own {
+        waits.push(word, value, futex::WaitFlags::PRIVATE);
+    }
+    if let Some((word, value)) = other {
         waits.push(word, value, futex::WaitFlags::PRIVATE);
     }
     let looks = spins.looks(own_cpu, other_cpu);

@@ -118,10 +118,10 @@ pub trait LaneServing: LaneSystem {
     /// The monotonic clock.
     fn now(&self) -> Timespec;
 
-    /// A word of the thread's own, and its value since signals are watched: a signal that is handled changes it.
+    /// Words of the thread's own, and their values since signals are watched: a signal that is handled changes one.
     #[inline(always)]
-    fn signal_word(&self) -> Option<(*const AtomicU32, u32)> {
-        None
+    fn signal_words(&self) -> [Option<(*const AtomicU32, u32)>; 2] {
+        [None; 2]
     }
 
     /// Sleeps while all words have these values, until a time at most. Says which one woke it, if that is known.
