@@ -13,7 +13,7 @@ use std::ptr;
 
 use binder_lane::LaneId;
 use binder_ring::SlotIndex;
-use binder_ring_client::lane::{LaneCommands, ServedLanes};
+use binder_ring_client::lane::{LaneCommands, ServedLanes, ThreadLanes};
 use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
 use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, Errno, payload_len};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -36,8 +36,7 @@ pub(crate) struct DeviceLanes {
 }
 
 /// What a thread has of a device's lanes.
-#[derive(Debug, Default)]
-pub(crate) struct ThreadLanes(binder_ring_client::lane::ThreadLanes<DevicePlace>);
+pub(crate) type DeviceThread = ThreadLanes<DevicePlace>;
 
 /// A `BINDER_WRITE_READ` of a thread with a slot.
 pub(crate) struct LaneContext<'a, 'm> {
@@ -53,6 +52,13 @@ impl DeviceLanes {
         Self { buffers: LaneBuffers::new(), busy_calls, served: ServedLanes::new() }
     }
 
+    /// Ends what a thread has of them, which uses them no more.
+    pub(crate) fn end(&self, thread: &mut DeviceThread, ring: &ClientRing, slot: SlotIndex) {
+        if let Some(place) = thread.end(ring, slot, &self.served) {
+            place.give_back(self);
+        }
+    }
+
     /// Frees the buffers of lanes that commands free. They may have been run: so each is run once.
     fn free_run(&self, commands: &[u8]) {
         LaneCommands::parse(commands, &self.buffers).free(&self.buffers);
@@ -60,6 +66,17 @@ impl DeviceLanes {
 }
 
 impl LaneContext<'_, '_> {
+    /// Makes a call of the thread, by a lane if it can be.
+    pub(crate) fn exchange(
+        &self,
+        thread: &mut DeviceThread,
+        call: &mut BinderWriteRead,
+    ) -> RingOutcome {
+        let commands = self.memory.commands_between(call.write_consumed, call.write_size);
+        let parsed = LaneCommands::parse(commands, &self.lanes.buffers);
+        thread.exchange(self, call, &parsed, self.lanes.busy_calls)
+    }
+
     fn system(&self) -> KernelCalls<'_> {
         KernelCalls::new(self.device)
     }
@@ -67,26 +84,6 @@ impl LaneContext<'_, '_> {
     /// Has the driver take over what the thread does by a lane.
     fn take_over(&self, lane: LaneId) -> io::Result<()> {
         ask(self.device, ANYBINDER_LANE_ADOPT, &mut lane.number())
-    }
-}
-
-impl ThreadLanes {
-    /// Makes a call of this thread, by a lane if it can be.
-    pub(crate) fn exchange(
-        &mut self,
-        context: &LaneContext<'_, '_>,
-        call: &mut BinderWriteRead,
-    ) -> RingOutcome {
-        let commands = context.memory.commands_between(call.write_consumed, call.write_size);
-        let parsed = LaneCommands::parse(commands, &context.lanes.buffers);
-        self.0.exchange(context, call, &parsed, context.lanes.busy_calls)
-    }
-
-    /// Ends what the thread has of a device whose lanes it uses no more.
-    pub(crate) fn end(&mut self, ring: &ClientRing, slot: SlotIndex, lanes: &DeviceLanes) {
-        if let Some(place) = self.0.end(ring, slot, &lanes.served) {
-            place.give_back(lanes);
-        }
     }
 }
 

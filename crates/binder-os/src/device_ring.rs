@@ -12,7 +12,7 @@ use binder_ring::layout::{CALLS_BY_LANES, SERVES_LANES};
 use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
 use binder_uapi::BinderWriteRead;
 
-use crate::device_lanes::{self, DeviceLanes, LaneContext, ThreadLanes};
+use crate::device_lanes::{self, DeviceLanes, DeviceThread, LaneContext};
 use crate::fork_count;
 use crate::lane_memory::LaneBuffers;
 use crate::lent_memory::LentMemory;
@@ -108,7 +108,7 @@ impl DeviceRing {
         let outcome = match (&attached.lanes, taken) {
             (Some(lanes), Some(mut thread)) => {
                 let context = LaneContext { device, ring, slot, lanes, memory };
-                let outcome = thread.exchange(&context, call);
+                let outcome = context.exchange(&mut thread, call);
                 put_back(attached, thread);
                 outcome
             }
@@ -151,7 +151,7 @@ struct ThreadSlot {
     ring: Weak<AttachedRing>,
     lease: SlotLease,
     /// None while the thread makes a call.
-    lanes: Option<Box<ThreadLanes>>,
+    lanes: Option<Box<DeviceThread>>,
 }
 
 enum SlotLease {
@@ -176,7 +176,7 @@ thread_local! {
 fn slot_in(
     attached: &Arc<AttachedRing>,
     ring: &ClientRing,
-) -> Option<(SlotIndex, Option<Box<ThreadLanes>>)> {
+) -> Option<(SlotIndex, Option<Box<DeviceThread>>)> {
     with_slots(|slots| {
         let at = place(slots, attached).unwrap_or_else(|| {
             // Those of devices that are closed.
@@ -200,7 +200,7 @@ fn slot_in(
 }
 
 /// Puts back what this thread has of a ring's lanes.
-fn put_back(attached: &Arc<AttachedRing>, lanes: Box<ThreadLanes>) {
+fn put_back(attached: &Arc<AttachedRing>, lanes: Box<DeviceThread>) {
     with_slots(|slots| {
         if let Some(at) = place(slots, attached) {
             slots[at].lanes = Some(lanes);
@@ -241,7 +241,7 @@ impl ThreadSlot {
             && let Some(ring) = attached.ring()
         {
             if let (Some(thread), Some(lanes)) = (&mut self.lanes, &attached.lanes) {
-                thread.end(ring, slot, lanes);
+                lanes.end(thread, ring, slot);
             }
             ring.release(slot);
         }

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use zerocopy::{FromBytes as _, IntoBytes as _};
 
 use super::serving::DeviceServed;
-use super::{DeviceLanes, LaneContext, ThreadLanes};
+use super::{DeviceLanes, DeviceThread, LaneContext};
 use crate::client_thread::pidfd;
 use crate::credentials;
 use crate::lane_memory::LaneMemory;
@@ -112,7 +112,12 @@ impl Scene {
     }
 
     /// Has the thread run commands and read. Returns what it has read; None if it would have to ask the driver.
-    fn exchange(&self, thread: &mut ThreadLanes, commands: &[u8], reply: &[u8]) -> Option<Vec<u8>> {
+    fn exchange(
+        &self,
+        thread: &mut DeviceThread,
+        commands: &[u8],
+        reply: &[u8],
+    ) -> Option<Vec<u8>> {
         let mut returns = [0; 256];
         let mut call = BinderWriteRead {
             write_size: commands.len() as u64,
@@ -126,7 +131,7 @@ impl Scene {
         let Self { device, ring, slot, lanes } = self;
         let context =
             LaneContext { device: device.as_fd(), ring, slot: *slot, lanes, memory: &memory };
-        let outcome = thread.exchange(&context, &mut call);
+        let outcome = context.exchange(thread, &mut call);
         let len = usize::try_from(call.read_consumed).expect("it is small");
         (outcome == RingOutcome::Done(Ok(()))).then(|| returns[..len].to_vec())
     }
@@ -171,7 +176,7 @@ proptest! {
                 }
             });
             let _over = Over(&is_over);
-            let (mut thread, began, data) = (ThreadLanes::default(), Instant::now(), *b"reply");
+            let (mut thread, began, data) = (DeviceThread::default(), Instant::now(), *b"reply");
             for _ in 0..calls {
                 let Some(returns) = scene.exchange(&mut thread, &[], &[]) else { break };
                 let call = call_in(&returns);
@@ -191,7 +196,7 @@ proptest! {
                 assert!(!scene.note().is(lane, NoteKind::Serves));
             }
             assert!(began.elapsed() < LONG, "a look that does not end");
-            thread.end(&scene.ring, scene.slot, &scene.lanes);
+            scene.lanes.end(&mut thread, &scene.ring, scene.slot);
         });
     }
 }
