@@ -131,10 +131,20 @@ static void pointers(void)
 	CHECK(converse(device, &call, sizeof call, BR_REPLY, &got) == BR_FAILED_REPLY);
 	warm_up();
 	char *constant = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	call = call_of(ECHO, NULL, 0);
-	struct binder_write_read request = request_of(&call, sizeof call, constant, 256);
+	struct {
+		uint32_t free_command;
+		binder_uintptr_t buffer;
+		struct send send;
+	} __attribute__((packed)) next = { .free_command = BC_FREE_BUFFER };
+	uint32_t word = 5;
+	call = call_of(ECHO, &word, sizeof word);
+	expect(device, &call, sizeof call, BR_REPLY, &got);
+	// What is freed with it is free: the next scene has a lane again.
+	next.buffer = got.data.ptr.buffer;
+	next.send = call_of(ECHO, NULL, 0);
+	struct binder_write_read request = request_of(&next, sizeof next, constant, 256);
 	CHECK(ioctl(device, BINDER_WRITE_READ, &request) == -1 && errno == EFAULT);
-	CHECK(request.write_consumed == sizeof call);
+	CHECK(request.write_consumed == sizeof next);
 	munmap(constant, PAGE);
 	// What was called is answered, all the same.
 	expect(device, NULL, 0, BR_REPLY, &got);
@@ -250,6 +260,8 @@ static void files(void)
 	// Another number of the same.
 	int other = fcntl(device, F_DUPFD_CLOEXEC, 100);
 	CHECK(other >= 0 && passes_by(other));
+	// The driver hears of a call by that number, which is closed then.
+	CHECK(ask(other, SLOW, 5) == 5);
 	close(other);
 	warm_up();
 	// No child has a lane of its parent, but its own.

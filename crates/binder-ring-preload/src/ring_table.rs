@@ -118,7 +118,10 @@ impl RingTable {
             return FileRing::Unknown { calls: position };
         }
         let found = self.is_ours().then(|| self.entries[index(position)].enter(position));
-        found.flatten().map_or(FileRing::None, FileRing::Ring)
+        let Some(found) = found.flatten() else { return FileRing::None };
+        // Another number of the file's, that was used before, may be closed by now.
+        found.note_fd(fd);
+        FileRing::Ring(found)
     }
 
     /// The ring by which this thread serves a call of a lane, and its slot there. Makes no system call.
@@ -356,11 +359,13 @@ impl<'t> RingUse<'t> {
     /// Whether the file that `fd` means is that of the ring.
     #[inline(always)]
     pub(crate) fn is_of(&self, fd: i32) -> bool {
-        let is_of = syscall::position(fd) == self.mark.cast_signed();
-        if is_of && self.entry.fd.load(Ordering::Relaxed) != fd {
+        syscall::position(fd) == self.mark.cast_signed()
+    }
+
+    fn note_fd(&self, fd: i32) {
+        if self.entry.fd.load(Ordering::Relaxed) != fd {
             self.entry.fd.store(fd, Ordering::Relaxed);
         }
-        is_of
     }
 }
 

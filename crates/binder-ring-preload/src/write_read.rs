@@ -88,7 +88,33 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
         ring.forget_standing(slot);
         if ring.lanes().has_lent() {
             lane_call::leave(DeviceCalls { ring, fd }, slot, &memory);
+            // SAFETY: as above.
+            return Some(unsafe { plain_with_lanes(ring, &memory, fd, argument) });
         }
+    }
+    result
+}
+
+/// Makes the ioctl, and frees the buffers of lanes that its commands have freed.
+///
+/// # Safety
+///
+/// As of [`write_read`].
+#[cold]
+unsafe fn plain_with_lanes(
+    ring: &RingUse<'_>,
+    memory: &ProgramMemory<'_>,
+    fd: i32,
+    argument: usize,
+) -> isize {
+    // SAFETY: it is of numbers alone.
+    let before = unsafe { memory.read_mutable::<BinderWriteRead>(argument) };
+    // SAFETY: the caller's promise.
+    let result = unsafe { plain(fd, argument) };
+    // SAFETY: as above.
+    let after = unsafe { memory.read_mutable::<BinderWriteRead>(argument) };
+    if let (Some(before), Some(after)) = (before, after) {
+        lane_call::free_run(ring.lanes(), memory, &after, before.write_consumed);
     }
     result
 }
