@@ -96,12 +96,39 @@ static inline int open_device(void)
 	return open_device_at("/dev/binder");
 }
 
+// Where the program has mapped devices, of the first ones.
+static struct {
+	char *start, *end;
+} mapped[8];
+
 static inline char *map(int device, size_t size)
 {
 	char *buffer = mmap(NULL, size, PROT_READ, MAP_PRIVATE, device, 0);
 	if (buffer == MAP_FAILED)
 		err(1, "mmap");
+	for (size_t at = 0; at < sizeof mapped / sizeof *mapped; at++) {
+		if (!mapped[at].start) {
+			mapped[at].start = buffer;
+			mapped[at].end = buffer + size;
+			break;
+		}
+	}
 	return buffer;
+}
+
+// Ends the program if what it has received lies elsewhere than where it has mapped devices.
+static inline void check_place(const struct binder_transaction_data *got)
+{
+	char *start = (char *)(uintptr_t)got->data.ptr.buffer, *end = start + got->data_size;
+	size_t at = 0;
+	while (at < sizeof mapped / sizeof *mapped && mapped[at].start) {
+		if (start >= mapped[at].start && end <= mapped[at].end)
+			return;
+		at++;
+	}
+	// It may have mapped others.
+	if (at > 0 && at < sizeof mapped / sizeof *mapped)
+		errx(1, "what has come lies at %p, in no receive buffer", (void *)start);
 }
 
 static inline int open_client_at(const char *path)

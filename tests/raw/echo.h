@@ -24,6 +24,7 @@ static inline void serve(int ready)
 		struct answer answer = answer_to(&call);
 		if (call.data_size > sizeof data)
 			errx(1, "too much");
+		check_place(&call);
 		memcpy(data, (void *)(uintptr_t)call.data.ptr.buffer, call.data_size);
 		answer.reply.transaction.data_size = call.data_size;
 		if (call.code == WHO)
@@ -61,6 +62,7 @@ static inline uint32_t ask(int device, uint32_t code, uint32_t word)
 	uint32_t found = converse(device, &call, sizeof call, BR_REPLY, &reply);
 	if (found != BR_REPLY)
 		return found;
+	check_place(&reply);
 	memcpy(&word, (void *)(uintptr_t)reply.data.ptr.buffer, sizeof word);
 	let_go(device, &reply);
 	return word;

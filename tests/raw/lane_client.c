@@ -53,9 +53,9 @@ static void sizes(void)
 		binder_uintptr_t buffer;
 		struct send send;
 	} __attribute__((packed)) next = { .free_command = BC_FREE_BUFFER };
-	size_t large[] = { 4096, 65536, 73536, 73537, 200000 };
+	size_t large[] = { 4096, 16384, 16385, 65536, 73536, 73537, 200000 };
 	struct binder_transaction_data reply;
-	for (size_t at = 0; at < 305; at++) {
+	for (size_t at = 0; at < 307; at++) {
 		size_t size = at < 300 ? at : large[at - 300];
 		for (size_t place = 0; place < size; place++)
 			data[place] = place * 7 + size;
@@ -66,6 +66,7 @@ static void sizes(void)
 			expect(device, &next, sizeof next, BR_REPLY, &reply);
 		next.buffer = reply.data.ptr.buffer;
 		CHECK(reply.data_size == size);
+		check_place(&reply);
 		CHECK(memcmp((void *)(uintptr_t)next.buffer, data, size) == 0);
 		CHECK(reply.sender_pid == 0);
 	}

@@ -136,6 +136,7 @@ static void *serve_calls(void *is_first)
 		pid_t child;
 		uint32_t word = 0;
 		CHECK(call.data_size <= MOST_BYTES);
+		check_place(&call);
 		memcpy(data, (void *)(uintptr_t)call.data.ptr.buffer, call.data_size);
 		memcpy(&word, data, call.data_size < sizeof word ? call.data_size : sizeof word);
 		answer.reply.transaction.data_size = call.data_size;

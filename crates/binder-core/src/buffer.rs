@@ -26,6 +26,9 @@ use buffers::Buffers;
 /// Only this much of a mapping is ever used.
 const MAX_AREA_BYTES: u32 = 4 << 20;
 
+/// The share of the area that is set aside for what comes past the driver, at most: a quarter.
+const ASIDE_SHARE: u32 = 4;
+
 /// One-ways of one sender beyond which they look like a flood, by number.
 const SPAM_BUFFERS: u32 = 50;
 /// The same as a share of the area: a quarter.
@@ -173,6 +176,8 @@ pub(crate) struct Mapping {
     has_reported_spam: bool,
     /// Bytes reserved for sends that are not decided on.
     ahead_bytes: u32,
+    /// What is set aside.
+    aside_bytes: u32,
     /// The process has the mapping still, as far as the driver knows.
     pub(crate) is_mapped: bool,
     /// The context has it among those with idle pages.
@@ -192,6 +197,7 @@ impl Mapping {
             oneways: BTreeMap::new(),
             has_reported_spam: false,
             ahead_bytes: 0,
+            aside_bytes: 0,
             is_mapped: true,
             is_listed_as_idle: false,
         }
@@ -230,6 +236,24 @@ impl Mapping {
         }
         self.pages.use_range(start, layout.slot_len);
         Ok(BufferReservation { layout, is_oneway })
+    }
+
+    /// Sets whole pages aside, in which no buffer will ever lie. Returns where they start.
+    ///
+    /// # Errors
+    ///
+    /// `ENOSPC` when no free range is long enough, or the share of what is set aside is used up.
+    pub(crate) fn set_aside(&mut self, pages: u32) -> Result<u64, Errno> {
+        let page_bytes = PAGE_BYTES;
+        let bytes = pages.checked_mul(page_bytes).ok_or(Errno::ENOSPC)?;
+        let aside_bytes = self.aside_bytes.checked_add(bytes).ok_or(Errno::ENOSPC)?;
+        if pages == 0 || aside_bytes > self.len_bytes / ASIDE_SHARE {
+            return Err(Errno::ENOSPC);
+        }
+        let start = self.ranges.take(bytes + page_bytes).map_err(|_| Errno::ENOSPC)?;
+        self.aside_bytes = aside_bytes;
+        // The first page stays the mapping's: by it the mapping is found.
+        Ok(self.address_of(start.max(1).next_multiple_of(page_bytes)))
     }
 
     /// Whether a transaction that is not decided on may have a reservation: not if too much is

@@ -76,6 +76,16 @@ impl Context {
         })
     }
 
+    /// Sets pages of a process's receive buffer aside, for what comes to it past the driver: nothing else will ever lie there. Returns
+    /// where they start, in the process.
+    ///
+    /// # Errors
+    ///
+    /// `ESRCH` if it is not known where that is mapped; `ENOSPC` if there is not so much, or too much was set aside already.
+    pub fn set_aside(&mut self, process: ProcessKey, pages: u32) -> Result<u64, Errno> {
+        self.mapping_of(process)?.set_aside(pages)
+    }
+
     /// Has a lane hold its object.
     pub fn hold_lane(&mut self, target: &LaneTarget) {
         self.hold_locally(target.node, Strength::Strong);
@@ -133,13 +143,14 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use alloc::vec;
+    use alloc::vec::Vec;
 
     use binder_uapi::{FLAT_BINDER_FLAG_TXN_SECURITY_CTX, FlatBinderObject};
     use pidns::{HeldPid, KernelProcess, NamespaceId, PidTable};
 
     use super::*;
     use crate::context::{Caller, Waits};
-    use crate::env::Nowhere;
+    use crate::env::{MappingArea, Nowhere};
     use crate::freeze::{Patience, Program};
     use crate::identity::{Opener, UidRange};
     use crate::release::ReleaseProgress;
@@ -176,6 +187,26 @@ mod tests {
         let object = FlatBinderObject { flags, ..FlatBinderObject::default() };
         context.become_context_manager(&caller(server), &object).expect("the first");
         Scene { context, server_pid, server, client }
+    }
+
+    #[test]
+    fn what_is_set_aside_lies_in_whole_pages_behind_the_first() {
+        let Scene { mut context, client, .. } = scene(0, UidMap::identity());
+        assert_eq!(context.set_aside(client, 1), Err(Errno::ESRCH), "it has mapped nothing");
+        let (base, page) = (0x10000, 4096);
+        context.note_mapping(client, Some(MappingArea { base, len_bytes: 64 * page }));
+        let mut rooms: Vec<u64> = Vec::new();
+        while let Ok(address) = context.set_aside(client, 4) {
+            rooms.push(address);
+        }
+        assert_eq!(rooms.len(), 4, "a quarter of the buffer");
+        rooms.sort_unstable();
+        assert!(rooms[0] >= base + page && rooms[3] + 4 * page <= base + 64 * page);
+        assert!(rooms.iter().all(|address| address % page == 0), "{rooms:x?}");
+        assert!(rooms.is_sorted_by(|before, after| before + 4 * page <= *after), "{rooms:x?}");
+        for pages in [0, 1, u32::MAX] {
+            assert_eq!(context.set_aside(client, pages), Err(Errno::ENOSPC), "{pages}");
+        }
     }
 
     #[test]

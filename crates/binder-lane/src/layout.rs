@@ -8,7 +8,7 @@
 //!
 //! Numbers are those of the machine. Pages that were never touched cost nothing.
 
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::word::LaneWord;
 
@@ -46,6 +46,8 @@ pub struct RequestHead {
     pub len: AtomicU32,
     /// The processor on which the caller's thread was.
     pub cpu: AtomicU32,
+    /// How many bytes of a reply the caller has room for, or 0 for all that the segment has.
+    pub room: AtomicU32,
 }
 
 /// What came of a call.
@@ -60,6 +62,17 @@ pub struct ReplyHead {
     pub len: AtomicU32,
     /// The processor on which the server's thread was.
     pub cpu: AtomicU32,
+    /// How many bytes of a call the server has room for, or 0 for all that the segment has.
+    pub room: AtomicU32,
+}
+
+/// Whether so many bytes fit into the room that the other party claims to have.
+pub fn fits(room: &AtomicU32, bytes: u64) -> bool {
+    let room = match room.load(Ordering::Relaxed) {
+        0 => DATA_BYTES as u64,
+        room => u64::from(room).min(DATA_BYTES as u64),
+    };
+    bytes <= room
 }
 
 /// How a call ended that its caller has not left.

@@ -14,8 +14,11 @@ use crate::weak::weak_symbol;
 
 /// A program with this in its environment uses no ring.
 const OFF: &CStr = c"ANYBINDER_NO_RING=1";
-/// What comes before the number of calls in a row to an object after which a thread asks for a lane.
+/// What comes before the number of calls in a row to an object after which a thread asks for a lane: never after 0, or what is no number.
 const LANES: &[u8] = b"ANYBINDER_LANES=";
+
+/// Without that, so many. A lane costs as much as some dozens of calls.
+const USUAL_CALLS: u32 = 32;
 
 static IS_OFF: AtomicBool = AtomicBool::new(false);
 static BUSY_CALLS: AtomicU32 = AtomicU32::new(0);
@@ -41,8 +44,8 @@ static AT_START: unsafe extern "C" fn() = {
         // SAFETY: as above.
         let lanes = unsafe { find_entry(LANES) };
         // SAFETY: it is the rest of a string, which the environment keeps.
-        let calls = lanes.and_then(|number| unsafe { parse(number) });
-        BUSY_CALLS.store(calls.unwrap_or(0), Ordering::Relaxed);
+        let said = lanes.map(|number| unsafe { parse(number) }.unwrap_or(0));
+        BUSY_CALLS.store(said.unwrap_or(USUAL_CALLS), Ordering::Relaxed);
     }
     at_start
 };

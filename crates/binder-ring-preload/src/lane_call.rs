@@ -14,14 +14,16 @@ use binder_ring_client::lane::{
 use binder_ring_client::{ClientRing, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN,
-    BinderTransactionData, BinderWriteRead, Errno, LaneAccept, LaneOpen,
+    ANYBINDER_LANE_ROOM, BinderTransactionData, BinderWriteRead, Errno, LaneAccept, LaneOpen,
+    LaneRoom,
 };
-use rustix::fd::OwnedFd;
+use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::thread::Timespec;
 
 use crate::canary::{self, OtherCanary};
 use crate::lanes::{BusySlot, LanePlace, RingLanes};
 use crate::program_memory::ProgramMemory;
+use crate::room::{PAGE_BYTES, ROOM_PAGES, Room};
 use crate::served::ProgramServed;
 use crate::syscall;
 use crate::write_read::DeviceCalls;
@@ -142,6 +144,16 @@ impl<'c, 't> LaneCall<'c, 't> {
     ) -> Self {
         Self { device, slot, memory, busy, other_canary: Cell::new(OtherCanary::NONE) }
     }
+
+    /// Makes room in the receive buffer.
+    fn make_room(&self) -> Option<Room> {
+        let mut room = LaneRoom { pages: ROOM_PAGES.into(), ..Default::default() };
+        // SAFETY: the driver reads and writes a `LaneRoom`, which is of numbers alone.
+        unsafe { self.device.ask(ANYBINDER_LANE_ROOM, &mut room) }.ok()?;
+        // SAFETY: it is open, or was a moment ago; a number that is not is refused by the kernel.
+        let device = unsafe { BorrowedFd::borrow_raw(self.device.fd) };
+        Room::map(device, room.address)
+    }
 }
 
 impl RingSystem for LaneCall<'_, '_> {
@@ -201,7 +213,7 @@ impl LaneSystem for LaneCall<'_, '_> {
     }
 
     fn create_place(&self) -> Option<(LanePlace, OwnedFd)> {
-        self.busy.create_place()
+        self.busy.create_place(|| self.make_room())
     }
 
     fn give_back(&self, place: LanePlace) {
@@ -222,6 +234,10 @@ impl LaneSystem for LaneCall<'_, '_> {
 
     fn receive(&self, place: &LanePlace, len: usize) -> bool {
         self.busy.receive(place, len)
+    }
+
+    fn room(&self) -> u32 {
+        ROOM_PAGES * PAGE_BYTES
     }
 
     fn copy_request(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool {
@@ -272,7 +288,7 @@ impl LaneServing for LaneCall<'_, '_> {
         // SAFETY: the driver reads and writes a `LaneAccept`, which is of numbers alone.
         let ask = |wish: &mut LaneAccept| unsafe { self.device.ask(ANYBINDER_LANE_ACCEPT, wish) };
         let (accepted, files) = take_offer(ask)?;
-        Some((accepted, self.buffers().serve(files)?))
+        Some((accepted, self.buffers().serve(files, || self.make_room())?))
     }
 
     fn give_back_served(&self, served: ProgramServed) {

@@ -7,9 +7,9 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use binder_lane::layout::{DATA_BYTES, SEGMENT_BYTES};
+use binder_lane::layout::SEGMENT_BYTES;
 use binder_lane::{CallLeft, LaneId, LaneSegment};
 use binder_ring::SlotIndex;
 use binder_ring::layout::SLOTS;
@@ -18,9 +18,9 @@ use binder_ring_client::lane::{
     MOST_SERVED, ReceivedBuffers, ServedLanes, ServedPlace as _, ThreadLanes, create_segment,
 };
 use rustix::fd::OwnedFd;
-use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::program_memory::thread_pointer;
+use crate::room::{ROOM_BYTES, Room};
 use crate::served::ProgramServed;
 
 /// What the threads with slots in a ring have of lanes.
@@ -33,9 +33,12 @@ pub(crate) struct RingLanes {
     has_lent: AtomicBool,
 }
 
-/// Memory for what comes by a lane. It is mapped when it is first needed, and stays for the next lane.
+/// Room for what comes by a lane. It is made when it is first needed, and stays for the next lane.
 struct LaneBuffer {
+    /// Where the library writes.
     start: AtomicPtr<u8>,
+    /// Where the program reads: in its receive buffer.
+    address: AtomicU64,
     /// Whether a lane has it.
     is_taken: AtomicBool,
     /// Whether what lies there was not freed.
@@ -175,9 +178,14 @@ impl RingLanes {
     }
 
     /// What the program has of a lane by which it is called, with these files. None if it cannot have it.
-    pub(crate) fn serve(&self, files: [OwnedFd; 2]) -> Option<ProgramServed> {
+    pub(crate) fn serve(
+        &self,
+        files: [OwnedFd; 2],
+        make: impl FnOnce() -> Option<Room>,
+    ) -> Option<ProgramServed> {
         let buffer = self.calls.iter().position(LaneBuffer::take)?;
-        let served = self.calls[buffer].start().and_then(|_| ProgramServed::new(files, buffer));
+        let is_there = self.calls[buffer].prepare(make);
+        let served = is_there.then(|| ProgramServed::new(files, buffer)).flatten();
         if served.is_none() {
             self.calls[buffer].is_taken.store(false, Ordering::Release);
         }
@@ -231,6 +239,7 @@ impl LaneBuffer {
     const fn new() -> Self {
         Self {
             start: AtomicPtr::new(ptr::null_mut()),
+            address: AtomicU64::new(0),
             is_taken: AtomicBool::new(false),
             is_lent: AtomicBool::new(false),
         }
@@ -242,7 +251,12 @@ impl LaneBuffer {
     }
 
     fn address(&self) -> u64 {
-        self.start.load(Ordering::Relaxed).addr() as u64
+        self.address.load(Ordering::Relaxed)
+    }
+
+    fn room(&self) -> Option<Room> {
+        let start = NonNull::new(self.start.load(Ordering::Relaxed))?;
+        Some(Room { start, address: self.address() })
     }
 
     fn is_lent(&self) -> bool {
@@ -252,63 +266,44 @@ impl LaneBuffer {
     /// Has a lane fill so many bytes of it, and lends it. Returns where it is; None if it is too small, or lent. For the thread that has
     /// the lane.
     fn fill(&self, len: usize, copy: impl FnOnce(*mut u8)) -> Option<u64> {
-        let start = NonNull::new(self.start.load(Ordering::Relaxed))?;
-        if len > DATA_BYTES || self.is_lent() {
+        let room = self.room()?;
+        if len > ROOM_BYTES || self.is_lent() {
             return None;
         }
-        copy(start.as_ptr());
+        copy(room.start.as_ptr());
         self.is_lent.store(true, Ordering::Release);
-        Some(self.address())
+        Some(room.address)
     }
 
-    /// Unmaps it. No lane has it.
+    /// Ends it. No lane has it. What lies there stays where the program reads: it may look at that after it has closed the device.
     fn end(&self) {
-        let start = self.start.swap(ptr::null_mut(), Ordering::Relaxed);
-        self.is_taken.store(false, Ordering::Relaxed);
-        // A program may look at what it has received after it has closed the device.
-        if !self.is_lent.swap(false, Ordering::Relaxed)
-            && let Some(start) = NonNull::new(start)
-        {
-            // SAFETY: `start` has mapped as much there, and the program knows nothing of it any more.
-            unsafe { unmap(start, BUFFER_BYTES) };
+        let room = self.room();
+        self.forget();
+        if let Some(room) = room {
+            // SAFETY: no lane has it, and none will.
+            unsafe { room.unmap() };
         }
     }
 
     /// Forgets that of another process.
     fn forget(&self) {
         self.start.store(ptr::null_mut(), Ordering::Relaxed);
+        self.address.store(0, Ordering::Relaxed);
         self.is_taken.store(false, Ordering::Relaxed);
         self.is_lent.store(false, Ordering::Relaxed);
     }
 
-    /// Where it is. It is mapped if it is not.
-    fn start(&self) -> Option<NonNull<u8>> {
-        if let Some(start) = NonNull::new(self.start.load(Ordering::Relaxed)) {
-            return Some(start);
+    /// Has it be there. Says whether it is: `make` makes it if it is not.
+    fn prepare(&self, make: impl FnOnce() -> Option<Room>) -> bool {
+        if self.room().is_some() {
+            return true;
         }
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a null hint lets the kernel choose a free range.
-        let start = unsafe {
-            rustix::mm::mmap_anonymous(ptr::null_mut(), BUFFER_BYTES, access, MapFlags::PRIVATE)
-        };
-        let start: NonNull<u8> = NonNull::new(start.ok()?.cast())?;
-        // As of a device's own mapping, a child has none of it.
-        // SAFETY: the range is the mapping.
-        let advised = unsafe {
-            rustix::mm::madvise(start.as_ptr().cast(), BUFFER_BYTES, Advice::LinuxDontFork)
-        };
-        if advised.is_err() {
-            // SAFETY: it was mapped above, and nothing else knows it.
-            unsafe { unmap(start, BUFFER_BYTES) };
-            return None;
-        }
+        let Some(Room { start, address }) = make() else { return false };
+        self.address.store(address, Ordering::Relaxed);
         self.start.store(start.as_ptr(), Ordering::Relaxed);
-        Some(start)
+        true
     }
 }
-
-/// Whole pages of all machines.
-const BUFFER_BYTES: usize = DATA_BYTES.next_multiple_of(64 << 10);
 
 /// # Safety
 ///
@@ -352,8 +347,13 @@ impl BusySlot<'_> {
         unsafe { &mut *self.own().thread.get() }
     }
 
-    pub(crate) fn create_place(&self) -> Option<(LanePlace, OwnedFd)> {
-        self.own().buffer.start()?;
+    pub(crate) fn create_place(
+        &self,
+        make: impl FnOnce() -> Option<Room>,
+    ) -> Option<(LanePlace, OwnedFd)> {
+        if !self.own().buffer.prepare(make) {
+            return None;
+        }
         let (start, file) = create_segment().ok()?;
         Some((LanePlace { start }, file))
     }

@@ -21,6 +21,7 @@ mod lanes;
 mod processor;
 mod program_memory;
 mod ring_table;
+mod room;
 mod served;
 #[cfg(feature = "interpose")]
 mod standalone;

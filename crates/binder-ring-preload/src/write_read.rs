@@ -194,7 +194,7 @@ unsafe fn write_after_interruption(fd: i32, call: &mut BinderWriteRead) -> Resul
 /// The system calls of a call, with a number that may come to mean another file meanwhile.
 pub(crate) struct DeviceCalls<'c, 't> {
     pub(crate) ring: &'c RingUse<'t>,
-    fd: i32,
+    pub(crate) fd: i32,
 }
 
 impl DeviceCalls<'_, '_> {

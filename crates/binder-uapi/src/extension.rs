@@ -44,6 +44,10 @@ pub const ANYBINDER_LANE_ADOPT: u32 = iow::<u32>(b'B', 6);
 /// Gives the lane of this number back, which the calling process calls by.
 pub const ANYBINDER_LANE_CLOSE: u32 = iow::<u32>(b'B', 7);
 
+/// Sets pages of the calling process's receive buffer aside, for what comes to it by lanes: nothing else will ever lie there, and the
+/// process may map memory of its own in their place.
+pub const ANYBINDER_LANE_ROOM: u32 = iowr::<LaneRoom>(b'B', 8);
+
 /// The flags with which a call or a reply may take a lane. A status is a reply's.
 pub const LANE_FLAGS: u32 = TF_ACCEPT_FDS | TF_STATUS_CODE;
 
@@ -78,6 +82,15 @@ layouts! {
         ptr: u64,
         /// The driver's answer: what belongs to that.
         cookie: u64,
+    }
+
+    /// The argument of [`ANYBINDER_LANE_ROOM`].
+    #[repr(C)]
+    struct LaneRoom[16] {
+        /// How many pages of 4096 bytes.
+        pages: u64,
+        /// The driver's answer: where they start.
+        address: u64,
     }
 
     /// The argument of [`ANYBINDER_RING_ATTACH`].

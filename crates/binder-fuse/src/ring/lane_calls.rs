@@ -9,7 +9,7 @@ use binder_core::{Caller, DirectCall, Errno, ProcessKey, Waits};
 use binder_lane::NoteKind;
 use binder_lane::layout::SEGMENT_BYTES;
 use binder_os::{client_files, priority, ring_memory};
-use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen};
+use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen, LaneRoom};
 use fuse_wire::{Header, reply};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -307,6 +307,25 @@ impl SessionShared {
         });
     }
 
+    /// A thread has part of its receive buffer set aside, for what comes by lanes.
+    pub(crate) fn set_aside_for_lanes(
+        &self,
+        header: &Header,
+        file: &Arc<ClientFile>,
+        process: ProcessKey,
+        data: &[u8],
+    ) {
+        let (unique, tid) = (header.unique, header.pid);
+        let wish = LaneRoom::read_from_bytes(data).ok();
+        let pages = wish.and_then(|wish| u32::try_from(wish.pages).ok());
+        let Some(pages) = pages else { return self.refuse(unique, Errno::EINVAL) };
+        self.do_for_lane(file, process, tid, move |state| {
+            let address = state.frontend.context_mut().set_aside(process, pages);
+            let room = address.map(|address| LaneRoom { pages: pages.into(), address });
+            state.defer(Deferred::AnswerLane { unique, answer: LaneAnswer::Room(room) });
+        });
+    }
+
     /// A thread has its call taken over, or gives its lane back.
     pub(crate) fn end_in_lane(
         &self,
@@ -340,6 +359,7 @@ impl SessionShared {
                 send_offer(&socket, &offer)?;
                 Ok(accepted.as_bytes().to_vec())
             }),
+            LaneAnswer::Room(room) => room.map(|it| it.as_bytes().to_vec()),
             LaneAnswer::Ended(ended) => ended.map(|()| Vec::new()),
         };
         match done {

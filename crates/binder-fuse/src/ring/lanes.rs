@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use binder_core::{Context, Errno, LaneTarget, ProcessKey};
 use binder_lane::{LaneId, LaneNote, NoteKind};
 use binder_ring::SlotIndex;
-use binder_uapi::{LaneAccept, LaneOpen};
+use binder_uapi::{LaneAccept, LaneOpen, LaneRoom};
 
 use super::file::RingFile;
 use crate::files::HeldFile;
@@ -88,6 +88,8 @@ pub(crate) enum LaneAnswer {
         socket: HeldFile,
         taken: Result<(LaneAccept, LaneOffer), Errno>,
     },
+    /// Part of the receive buffer was set aside.
+    Room(Result<LaneRoom, Errno>),
     /// A call was taken over, or a lane given back.
     Ended(Result<(), Errno>),
 }

@@ -4,7 +4,8 @@ use binder_core::{Errno, ProcessKey};
 use binder_frontend::{Answer, CallingThread, Event, IoctlData, RequestContext};
 use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN,
-    ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD, BINDER_WRITE_READ, BinderWriteRead,
+    ANYBINDER_LANE_ROOM, ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD,
+    BINDER_WRITE_READ, BinderWriteRead,
 };
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{Header, reply};
@@ -71,6 +72,10 @@ impl SessionShared {
             ANYBINDER_LANE_ADOPT | ANYBINDER_LANE_CLOSE => {
                 let is_adoption = command == ANYBINDER_LANE_ADOPT;
                 self.end_in_lane(header, &file, process, bytes, is_adoption);
+                return None;
+            }
+            ANYBINDER_LANE_ROOM => {
+                self.set_aside_for_lanes(header, &file, process, bytes);
                 return None;
             }
             _ => {}

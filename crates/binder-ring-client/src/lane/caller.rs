@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use binder_lane::layout::{CallOutcome, DATA_BYTES};
+use binder_lane::layout::{CallOutcome, DATA_BYTES, fits};
 use binder_lane::{CallLeft, LaneId, LaneState, NoteKind};
 use binder_ring::layout::{IN_NO_CALL, NO_CPU};
 use binder_uapi::{
@@ -215,8 +215,12 @@ impl<P> CallerLane<P> {
     fn may_call(&self, system: &impl LaneSystem<Place = P>, commands: &LaneCommands) -> bool {
         let place = &self.place;
         let is_free = !system.is_lent(place) || commands.frees(system.address(place));
-        let state = system.segment(place).head().word.state();
+        let segment = system.segment(place);
+        let head = segment.head();
+        let state = head.word.state();
+        let is_fit = commands.send.is_some_and(|it| fits(&head.reply.room, it.head.data_size));
         is_free
+            && is_fit
             && is_granted(system, self.id, self.at)
             && matches!(state, LaneState::Warm | LaneState::Asleep)
     }
@@ -243,6 +247,7 @@ impl<P> CallerLane<P> {
         request.flags.store(head.flags, Ordering::Relaxed);
         request.len.store(len, Ordering::Relaxed);
         request.cpu.store(cpu, Ordering::Relaxed);
+        request.room.store(system.room(), Ordering::Relaxed);
         let server_cpu = lane_head.reply.cpu.load(Ordering::Relaxed);
         let driver_cpu = header(system).driver_cpu.load(Ordering::Relaxed);
         let other_cpu = if driver_cpu == NO_CPU { NO_CPU } else { server_cpu };

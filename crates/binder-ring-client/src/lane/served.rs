@@ -9,7 +9,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use binder_lane::layout::CallOutcome;
+use binder_lane::layout::{CallOutcome, fits};
 use binder_lane::{LaneId, LaneSegment, LaneState, LeftToDriver, NoteKind, Woken};
 use binder_uapi::{BinderTransactionData, LANE_FLAGS, LaneAccept};
 
@@ -239,6 +239,9 @@ impl<P: ServedPlace> ServedLane<P> {
     ) -> Result<(), LeftToDriver> {
         let segment = self.place.segment();
         let len = u32::try_from(reply.data_size).map_err(|_| LeftToDriver)?;
+        if !fits(&segment.head().request.room, reply.data_size) {
+            return Err(LeftToDriver);
+        }
         if !system.copy_reply(&segment, reply) {
             return Err(LeftToDriver);
         }

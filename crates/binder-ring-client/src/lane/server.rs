@@ -6,13 +6,11 @@
 
 use core::sync::atomic::Ordering;
 
-use binder_lane::layout::{CallOutcome, DATA_BYTES};
+use binder_lane::layout::CallOutcome;
 use binder_lane::{LaneNote, NoteKind};
 use binder_ring::SlotIndex;
 use binder_ring::layout::IS_LOOPER;
-use binder_uapi::{
-    BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderTransactionData, BinderWriteRead, Errno,
-};
+use binder_uapi::{BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderWriteRead, Errno};
 
 use super::LaneEnd;
 use super::caller::finish;
@@ -184,8 +182,7 @@ impl LaneServer {
         let room = call.read_size.saturating_sub(call.read_consumed);
         let may_complete = room == 0 || room >= LaneReturns::MOST_BYTES as u64;
         let may_reply = may_complete && !self.is_orphan;
-        let is_fit = |reply: &&_| may_reply && fits_lane(reply);
-        if let Some(reply) = parsed.plain_send(true).filter(is_fit)
+        if let Some(reply) = parsed.plain_send(true).filter(|_| may_reply)
             && let Some(lane) = self.serving.take_if(|lane| {
                 let lane = system.served().get(lane);
                 lane.reply(system, reply).is_ok()
@@ -240,10 +237,6 @@ impl LaneServer {
             system.served().release(held);
         }
     }
-}
-
-fn fits_lane(reply: &BinderTransactionData) -> bool {
-    reply.data_size <= DATA_BYTES as u64
 }
 
 /// Has the driver run all commands, and reads nothing. Says whether it did.

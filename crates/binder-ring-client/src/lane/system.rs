@@ -53,6 +53,10 @@ pub trait LaneSystem: RingSystem {
     /// if they exceed it.
     fn receive(&self, place: &Self::Place, len: usize) -> bool;
 
+    /// How many bytes the buffer of a lane has room for, or 0 for all that a segment has.
+    fn room(&self) -> u32 {
+        0
+    }
     /// Copies the data of a call to a segment. Says whether it did: not if they exceed it, or cannot be read.
     fn copy_request(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool;
     /// Copies returns to `address`.

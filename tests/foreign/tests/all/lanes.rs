@@ -63,9 +63,15 @@ fn a_program_that_knows_nothing_of_lanes_calls_by_them() {
         let said = run_program(&stage, user, "ANYBINDER_LANES=4", "lane_client $here/lane_checks");
         let scenes = "sizes keeps refusals pointers signals files modes threads ends";
         assert_eq!(said.split_whitespace().collect::<Vec<_>>().join(" "), scenes, "as {user:?}");
-        for other in ["", "ANYBINDER_LANES=", "ANYBINDER_LANES=0", "ANYBINDER_LANES=4x"] {
-            let way = run_program(&stage, user, other, "lane_client $here/lane_checks way");
-            assert_eq!(way, "by the driver\n", "as {user:?}, with {other:?}");
+        let ways = [
+            ("", "by a lane\n"),
+            ("ANYBINDER_LANES=", "by the driver\n"),
+            ("ANYBINDER_LANES=0", "by the driver\n"),
+            ("ANYBINDER_LANES=4x", "by the driver\n"),
+        ];
+        for (variables, expected) in ways {
+            let way = run_program(&stage, user, variables, "lane_client $here/lane_checks way");
+            assert_eq!(way, expected, "as {user:?}, with {variables:?}");
         }
     }
 }
