@@ -101,6 +101,12 @@ impl LaneLooks {
         self.held().next().is_some()
     }
 
+    /// Whether somebody has called, or has given that up, where the thread has said that it will look.
+    pub(super) fn is_awaited(&self, system: &impl LaneServing) -> bool {
+        let state = |lane| system.served().get(lane).place.segment().head().word.state();
+        self.held().any(|lane| !matches!(state(lane), LaneState::Warm))
+    }
+
     /// Takes the lanes that no thread looks at. Those that the driver has taken back are given back.
     pub(super) fn take_free(&mut self, system: &impl LaneServing) {
         if self.held().count() < system.served().count() {

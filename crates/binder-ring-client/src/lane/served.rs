@@ -231,11 +231,12 @@ impl<P: ServedPlace> ServedLane<P> {
         }
     }
 
-    /// Replies to the call that the thread serves.
+    /// Replies to the call that the thread serves, and says whether the thread will look for another.
     pub(super) fn reply(
         &self,
         system: &impl LaneServing<Served = P>,
         reply: &BinderTransactionData,
+        will_look: bool,
     ) -> Result<(), LeftToDriver> {
         let segment = self.place.segment();
         let len = u32::try_from(reply.data_size).map_err(|_| LeftToDriver)?;
@@ -254,7 +255,7 @@ impl<P: ServedPlace> ServedLane<P> {
         if let Some(replies) = replies {
             replies.count();
         }
-        let ended = head.word.finish(true).and_then(|woken| {
+        let ended = head.word.finish(will_look).and_then(|woken| {
             let own = note(system).end(self.id, NoteKind::Serves);
             self.wake_caller(woken);
             // The driver was told by a caller that lies, and waits for a reply as well.

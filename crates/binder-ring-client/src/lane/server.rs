@@ -21,6 +21,12 @@ use super::system::{LaneServing, header, note, standing};
 use crate::exchange::RingOutcome;
 use crate::ring::ClientRing;
 
+/// A thread that looks again after so many ticks of a counter, of which a machine has some 25 million to some billions in a second, has
+/// done something else meanwhile.
+const SOON_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 21 } else { 1 << 16 };
+/// The most replies after which a thread does not look.
+const MOST_LATE: u32 = 1 << 8;
+
 /// What a thread does for the lanes by which its process is called.
 #[derive(Debug)]
 pub(super) struct LaneServer {
@@ -31,12 +37,29 @@ pub(super) struct LaneServer {
     is_orphan: bool,
     /// Whether it has replied by a lane, and read nothing since: the completion is still to come.
     owes_completion: bool,
+    returns: Returns,
+}
+
+/// How soon a thread has looked for the next call after its replies.
+///
+/// A lane on which the thread will look keeps the next call for it, although other threads may be idle. That is for threads that
+/// look at once: one that does something else first, and has had a caller wait, looks at no lane after its next replies, twice as many
+/// each time.
+#[derive(Debug)]
+struct Returns {
+    /// When it has replied last, if it was to look again.
+    replied_at: Option<u64>,
+    /// Replies after which it does not look.
+    late: u32,
+    /// The same, after the next time that a caller had to wait.
+    next_late: u32,
 }
 
 impl LaneServer {
     pub(super) const fn new() -> Self {
         let looks = LaneLooks::new();
-        Self { looks, serving: None, is_orphan: false, owes_completion: false }
+        let returns = Returns { replied_at: None, late: 0, next_late: 1 };
+        Self { looks, serving: None, is_orphan: false, owes_completion: false, returns }
     }
 
     /// Whether the thread serves a call.
@@ -74,6 +97,7 @@ impl LaneServer {
 
     /// The thread goes to the driver, and may be long.
     pub(super) fn leave(&mut self, system: &impl LaneServing) {
+        self.returns.replied_at = None;
         self.looks.leave(system);
     }
 
@@ -147,6 +171,8 @@ impl LaneServer {
             self.looks.note_completion();
             return LaneEnd::ByRing;
         }
+        let is_awaited = self.looks.is_awaited(system);
+        self.returns.end(system.ticks(), is_awaited);
         self.looks.take_free(system);
         let looked = self.looks.look(system);
         self.looks.note_look(matches!(looked, Looked::Nothing));
@@ -182,12 +208,14 @@ impl LaneServer {
         let room = call.read_size.saturating_sub(call.read_consumed);
         let may_complete = room == 0 || room >= LaneReturns::MOST_BYTES as u64;
         let may_reply = may_complete && !self.is_orphan;
+        let will_look = self.returns.will_be_soon();
         if let Some(reply) = parsed.plain_send(true).filter(|_| may_reply)
             && let Some(lane) = self.serving.take_if(|lane| {
                 let lane = system.served().get(lane);
-                lane.reply(system, reply).is_ok()
+                lane.reply(system, reply, will_look).is_ok()
             })
         {
+            self.returns.begin(system.ticks());
             self.looks.keep(lane);
             return self.complete(system, call, parsed);
         }
@@ -235,6 +263,30 @@ impl LaneServer {
             (self.serving, self.is_orphan) = (Some(held), true);
         } else {
             system.served().release(held);
+        }
+    }
+}
+
+impl Returns {
+    /// Whether the thread will look after its next reply.
+    fn will_be_soon(&self) -> bool {
+        self.late == 0
+    }
+
+    /// The thread has replied.
+    fn begin(&mut self, now: u64) {
+        self.replied_at = self.will_be_soon().then_some(now);
+        self.late = self.late.saturating_sub(1);
+    }
+
+    /// The thread looks again. A caller may have come meanwhile.
+    fn end(&mut self, now: u64, is_awaited: bool) {
+        let Some(replied_at) = self.replied_at.take().filter(|_| is_awaited) else { return };
+        if now.wrapping_sub(replied_at) > SOON_TICKS {
+            self.late = self.next_late;
+            self.next_late = (self.next_late * 2).min(MOST_LATE);
+        } else {
+            self.next_late = (self.next_late - 1).max(1);
         }
     }
 }

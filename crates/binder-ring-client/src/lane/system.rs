@@ -1,5 +1,7 @@
 //! What a process does for the lanes by which its threads call.
 
+#![expect(unsafe_code, reason = "a counter of the processor's is an instruction")]
+
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -122,6 +124,12 @@ pub trait LaneServing: LaneSystem {
     /// The monotonic clock.
     fn now(&self) -> Timespec;
 
+    /// A counter of the processor's, for what cannot take a system call.
+    #[inline(always)]
+    fn ticks(&self) -> u64 {
+        ticks()
+    }
+
     /// Words of the thread's own, and their values since signals are watched: a signal that is handled changes one.
     #[inline(always)]
     fn signal_words(&self) -> [Option<(*const AtomicU32, u32)>; 2] {
@@ -130,6 +138,28 @@ pub trait LaneServing: LaneSystem {
 
     /// Sleeps while all words have these values, until a time at most. Says which one woke it, if that is known.
     fn sleep_on(&self, words: &LaneWaits, until: &Timespec) -> (SleepEnd, Option<usize>);
+}
+
+#[cfg(target_arch = "x86_64")]
+fn ticks() -> u64 {
+    // SAFETY: all processors of the architecture have the instruction, and a kernel that forbids it is none that runs programs.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn ticks() -> u64 {
+    let ticks;
+    // SAFETY: it reads a register, which Linux lets programs read.
+    unsafe {
+        core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags));
+    }
+    ticks
+}
+
+/// Others know no lanes that are worth while.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn ticks() -> u64 {
+    0
 }
 
 pub(super) fn header(system: &impl LaneSystem) -> &SegmentHeader {

@@ -48,6 +48,7 @@ struct Process {
     returns: RefCell<Vec<u8>>,
     received: RefCell<Vec<u8>>,
     served: ServedLanes<LaneSegment>,
+    ticks: Cell<u64>,
 }
 
 impl Process {
@@ -68,6 +69,7 @@ impl Process {
             returns: RefCell::default(),
             received: RefCell::default(),
             served: ServedLanes::new(),
+            ticks: Cell::new(0),
         };
         assert_eq!(process.ring.claim(5).map(SlotIndex::number), Some(5));
         process

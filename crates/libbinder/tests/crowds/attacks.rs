@@ -160,6 +160,9 @@ impl Place {
     }
 }
 
+/// As many sessions a user has: three quarters of 1024.
+const MAX_SESSIONS: usize = 768;
+
 #[test]
 fn one_user_keeps_no_other_from_a_session_and_an_answer() {
     if !rustix::process::geteuid().is_root() {
@@ -172,9 +175,20 @@ fn one_user_keeps_no_other_from_a_session_and_an_answer() {
     let name = &*place.name;
     place.check("nothing", || {});
 
-    let sessions = || std::iter::from_fn(|| Attacker::open(name)).collect::<Vec<_>>();
+    let sessions = || {
+        let mut held = Vec::new();
+        // One that has been closed may be counted for a moment.
+        for _ in 0..20 {
+            held.extend(std::iter::from_fn(|| Attacker::open(name)));
+            if held.len() >= MAX_SESSIONS {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        held
+    };
     let idle = place.check("all sessions that there are, idle", sessions);
-    assert_eq!(idle.len(), 768, "three quarters of 1024");
+    assert_eq!(idle.len(), MAX_SESSIONS);
     drop(idle);
 
     drop(place.check("connections that say nothing", || {

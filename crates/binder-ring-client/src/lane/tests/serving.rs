@@ -53,6 +53,10 @@ impl LaneServing for Process {
         segment.write_reply(&DATA)
     }
 
+    fn ticks(&self) -> u64 {
+        self.ticks.get()
+    }
+
     fn now(&self) -> Timespec {
         Timespec { tv_sec: 0, tv_nsec: 999_999_999 }
     }
@@ -216,4 +220,31 @@ fn a_server_that_calls_has_the_driver_take_over() {
     assert_eq!(server.run(&answer(), 256).0, DONE);
     assert_eq!((process.returns.take(), process.by_ring.get()), (completion(), 2));
     assert!(!server.thread.is_serving());
+}
+
+#[test]
+fn a_thread_that_has_callers_wait_looks_at_no_lane_for_some_replies() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    server.serve();
+    // Each time it does something else for long, and a caller has called meanwhile: twice as many replies later it looks again.
+    for late in [1, 2, 4] {
+        assert_eq!(server.run(&answer(), 256).0, DONE);
+        assert_eq!(server.state(), LaneState::Warm);
+        call(&process);
+        process.ticks.set(process.ticks.get() + (1 << 40));
+        assert_eq!(server.run(&[], 256).0, DONE);
+        for _ in 0..late {
+            assert_eq!(server.run(&answer(), 256).0, DONE);
+            assert_eq!(server.state(), LaneState::Cold, "others may serve the next call");
+            server.serve();
+        }
+    }
+    // What takes long while no caller waits is nobody's loss.
+    for _ in 0..3 {
+        assert_eq!(server.run(&answer(), 256).0, DONE);
+        assert_eq!(server.state(), LaneState::Warm);
+        process.ticks.set(process.ticks.get() + (1 << 40));
+        server.serve();
+    }
 }
