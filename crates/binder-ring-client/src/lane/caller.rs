@@ -55,9 +55,10 @@ struct Traffic {
 }
 
 /// Each refusal has a thread wait for twice as many calls before it asks again, up to so often.
-const MOST_REFUSALS: u32 = 12;
-/// A lane is given back that was not used while its thread made so often so many calls.
-const MOST_UNUSED: u32 = 64;
+const MOST_REFUSALS: u32 = 8;
+/// A lane is given back that was not used while its thread made so often so many calls: where a server has more callers than
+/// threads, these come from one to the next by the driver, which looks at lanes whenever it does something for one.
+const MOST_UNUSED: u32 = 4;
 /// The longest pause after calls by a lane that have gone wrong.
 const MOST_PAUSE: u32 = 1 << 10;
 

@@ -189,7 +189,8 @@ impl LaneLooks {
             self.pause = self.next_pause;
             self.next_pause = (self.next_pause * 2 + 1).min(MOST_PAUSE);
         } else {
-            self.next_pause = 0;
+            // Where some callers have no lane, work of the driver's ends most looks.
+            self.next_pause /= 2;
         }
     }
 
