@@ -51,14 +51,14 @@ struct Returns {
     replied_at: Option<u64>,
     /// Replies after which it does not look.
     late: u32,
-    /// The same, after the next time that a caller had to wait.
+    /// The same, less one, after the next time that a caller had to wait.
     next_late: u32,
 }
 
 impl LaneServer {
     pub(super) const fn new() -> Self {
         let looks = LaneLooks::new();
-        let returns = Returns { replied_at: None, late: 0, next_late: 1 };
+        let returns = Returns { replied_at: None, late: 0, next_late: 0 };
         Self { looks, serving: None, is_orphan: false, owes_completion: false, returns }
     }
 
@@ -283,10 +283,10 @@ impl Returns {
     fn end(&mut self, now: u64, is_awaited: bool) {
         let Some(replied_at) = self.replied_at.take().filter(|_| is_awaited) else { return };
         if now.wrapping_sub(replied_at) > SOON_TICKS {
-            self.late = self.next_late;
-            self.next_late = (self.next_late * 2).min(MOST_LATE);
+            self.late = self.next_late + 1;
+            self.next_late = (self.next_late * 2 + 1).min(MOST_LATE - 1);
         } else {
-            self.next_late = (self.next_late - 1).max(1);
+            self.next_late = self.next_late.saturating_sub(1);
         }
     }
 }
