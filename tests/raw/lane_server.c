@@ -3,6 +3,7 @@
 //   gcc -O2 -pthread -o lane_server lane_server.c
 //   lane_server                  plays all scenes, with ANYBINDER_LANES=4
 //   lane_server server           serves, and says that it is ready on its standard output
+//   lane_server client           calls it
 //   lane_server "eager server"   the same; it writes a reply, and then reads what comes
 //
 // How many calls the driver has seen is what its statistics say, so nothing else may use it meanwhile.
@@ -356,6 +357,55 @@ static void ends(void)
 	CHECK(ask(device, ECHO, 0) == BR_DEAD_REPLY);
 }
 
+// What lanes need ends the program, as where who has started it knows nothing of them.
+static void start_filtered(const char *role)
+{
+#define END_AT(call) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		END_AT(futex_waitv),
+		END_AT(statx),
+		END_AT(mremap),
+		END_AT(socketpair),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof steps / sizeof *steps, .filter = steps };
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	execl("/proc/self/exe", "lane_server", role, NULL);
+	err(1, "exec");
+}
+
+static void serve_filtered(int ready)
+{
+	CHECK(dup2(ready, STDOUT_FILENO) == STDOUT_FILENO);
+	start_filtered("server");
+}
+
+static void call_often(void)
+{
+	for (uint32_t word = 0; word < 500; word++)
+		CHECK(ask(device, ECHO, word) == word);
+}
+
+// Programs that were started under a filter go by the driver.
+static void filtered(void)
+{
+	int status;
+	start_service(serve_filtered);
+	device = open_client();
+	call_often();
+	CHECK(!passes_by_within(3, device));
+	CHECK(ask(device, END, 0) == BR_DEAD_REPLY);
+	start_service(serve_until_killed);
+	pid_t child = fork();
+	if (child == 0)
+		start_filtered("client");
+	CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+	CHECK(ask(device, END, 0) == BR_DEAD_REPLY);
+}
+
 static void play(void)
 {
 	struct {
@@ -363,7 +413,7 @@ static void play(void)
 		void (*play)(void);
 	} scenes[] = { { "signals", signals },	 { "identities", identities }, { "nesting", nesting },
 		       { "relays", relays },	 { "files", files },	       { "crowds", crowds },
-		       { "confined", confined }, { "ends", ends } };
+		       { "confined", confined }, { "ends", ends },	       { "filtered", filtered } };
 	for (is_eager = 0; is_eager < 2; is_eager++) {
 		start_service(serve_until_killed);
 		device = open_client();
@@ -382,6 +432,11 @@ int main(int argc, char **argv)
 	if (argc == 1) {
 		alarm(HANG_TIMEOUT_S);
 		play();
+		return 0;
+	}
+	if (!strcmp(argv[1], "client")) {
+		device = open_client();
+		call_often();
 		return 0;
 	}
 	is_eager = !strcmp(argv[1], "eager server");

@@ -14,13 +14,16 @@
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
+use core::num::NonZero;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use binder_ring::SlotIndex;
 use binder_ring::layout::{CALLS_BY_LANES, SERVES_LANES, SLOTS};
 use binder_ring_client::ClientRing;
-use binder_uapi::{ANYBINDER_RING_ATTACH, Errno, RING_VERSION, RingAttach};
+use binder_uapi::{
+    ANYBINDER_LANE_ROOM, ANYBINDER_RING_ATTACH, Errno, LaneRoom, RING_VERSION, RingAttach,
+};
 use rustix::fd::BorrowedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
@@ -174,7 +177,7 @@ impl RingTable {
         if syscall::set_position(fd, mark.cast_signed()) != mark.cast_signed() {
             return None;
         }
-        if environment::busy_calls().is_some() {
+        if environment::busy_calls().is_some() && offers_lanes(fd) {
             let known = CALLS_BY_LANES | SERVES_LANES;
             ring.segment().header().knows_lanes.store(known, Ordering::Relaxed);
         }
@@ -351,6 +354,12 @@ impl<'t> RingUse<'t> {
         self.entry.refusals.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// After so many calls in a row to an object a thread asks for a lane. None if lanes are not to be used.
+    pub(crate) fn busy_calls(&self) -> Option<NonZero<u32>> {
+        let known = self.ring().segment().header().knows_lanes.load(Ordering::Relaxed);
+        environment::busy_calls().filter(|_| known != 0)
+    }
+
     /// A number that the ring's file has had.
     pub(crate) fn known_fd(&self) -> i32 {
         self.entry.fd.load(Ordering::Relaxed)
@@ -378,6 +387,15 @@ impl Drop for RingUse<'_> {
 /// Where the ring of a mark lies in the table.
 fn index(mark: usize) -> usize {
     mark % RINGS
+}
+
+/// Asks the driver of a device whether the program may use lanes. It may not if it was started under a filter of system calls.
+fn offers_lanes(fd: i32) -> bool {
+    let mut nothing = LaneRoom::default();
+    let argument = (&raw mut nothing).addr();
+    // SAFETY: the number says that 16 bytes are read and written.
+    let answer = unsafe { syscall::ioctl(fd, ANYBINDER_LANE_ROOM as usize, argument) };
+    answer != syscall::failure(Errno::EPERM)
 }
 
 /// Asks the driver of a device whether it would take a segment, before one is made: the system calls for that are

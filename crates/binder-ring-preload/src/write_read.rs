@@ -140,7 +140,7 @@ unsafe fn exchange_in(
         return None;
     }
     let system = DeviceCalls { ring, fd };
-    let outcome = match environment::busy_calls() {
+    let outcome = match ring.busy_calls() {
         None => ring.ring().exchange(slot, &mut call, &system, memory),
         Some(calls) => lane_call::exchange(system, slot, memory, &mut call, calls),
     };

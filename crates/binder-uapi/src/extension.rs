@@ -45,7 +45,7 @@ pub const ANYBINDER_LANE_ADOPT: u32 = iow::<u32>(b'B', 6);
 pub const ANYBINDER_LANE_CLOSE: u32 = iow::<u32>(b'B', 7);
 
 /// Sets pages of the calling process's receive buffer aside, for what comes to it by lanes: nothing else will ever lie there, and the
-/// process may map memory of its own in their place.
+/// process may map memory of its own in their place. `EPERM` if it may not use lanes, however many pages it asks for.
 pub const ANYBINDER_LANE_ROOM: u32 = iowr::<LaneRoom>(b'B', 8);
 
 /// The flags with which a call or a reply may take a lane. A status is a reply's.

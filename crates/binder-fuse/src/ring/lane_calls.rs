@@ -8,7 +8,7 @@ use std::time::Instant;
 use binder_core::{Caller, DirectCall, Errno, ProcessKey, Waits};
 use binder_lane::NoteKind;
 use binder_lane::layout::SEGMENT_BYTES;
-use binder_os::{client_files, priority, ring_memory};
+use binder_os::{ThreadStatus, client_files, priority, ring_memory};
 use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen, LaneRoom};
 use fuse_wire::{Header, reply};
 use zerocopy::{FromBytes, IntoBytes};
@@ -316,6 +316,11 @@ impl SessionShared {
         data: &[u8],
     ) {
         let (unique, tid) = (header.unique, header.pid);
+        // A filter under which a program was started may end it for what lanes take.
+        let usual_filters = self.supervision.client_filters();
+        if ThreadStatus::of(tid).is_ok_and(|status| status.filters > usual_filters) {
+            return self.refuse(unique, Errno::EPERM);
+        }
         let wish = LaneRoom::read_from_bytes(data).ok();
         let pages = wish.and_then(|wish| u32::try_from(wish.pages).ok());
         let Some(pages) = pages else { return self.refuse(unique, Errno::EINVAL) };
