@@ -198,9 +198,14 @@ static void *serve_calls(void *is_first)
 static void serve_until_killed(int ready)
 {
 	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+	int unused = 0;
 	served = open_device();
 	map(served, 1 << 20);
-	become_manager(served);
+	// The service before may not be gone yet.
+	while (ioctl(served, BINDER_SET_CONTEXT_MGR, &unused) < 0) {
+		CHECK(errno == EBUSY);
+		usleep(1000);
+	}
 	uint32_t threads = 2;
 	CHECK(ioctl(served, BINDER_SET_MAX_THREADS, &threads) == 0);
 	pthread_t first;
