@@ -81,28 +81,33 @@ impl ClientRing {
     /// Claims a slot for the thread `tid`. None if none is free.
     pub fn claim(&self, tid: u32) -> Option<SlotIndex> {
         // Where a thread looks first depends on it, so that most find a free one at once, on a page of its own.
-        let slots = slots_for(tid);
-        let is_claimed = |slot: &SlotIndex| {
-            let owner = &self.segment.slot(*slot).owner;
-            owner.compare_exchange(0, tid, Ordering::Acquire, Ordering::Relaxed).is_ok()
-        };
-        let slot = slots.into_iter().find(is_claimed).or_else(|| self.claim_of_ended(tid))?;
-        // A thread that ended within a call has left it as it was.
-        self.segment.slot(slot).word.reset();
-        Some(slot)
+        let of = |state: fn(u32) -> bool| slots_for(tid).find(|slot| self.claim_if(*slot, tid, state));
+        of(is_free).or_else(|| of(is_of_ended))
     }
 
-    /// Claims a slot whose thread has ended before the driver knew it. Slots of threads that it knows the driver gives back.
+    /// Runs `clear` for each slot that no thread has, which the thread of `own` has meanwhile.
     #[cold]
-    fn claim_of_ended(&self, tid: u32) -> Option<SlotIndex> {
-        slots_for(tid).find(|slot| {
-            let owner = &self.segment.slot(*slot).owner;
-            let before = owner.load(Ordering::Relaxed);
-            // A new thread gets the same number once all others were used: not while this one claims its slot.
-            before & BOUND == 0
-                && has_ended(before)
-                && owner.compare_exchange(before, tid, Ordering::Acquire, Ordering::Relaxed).is_ok()
-        })
+    pub fn clear_unused(&self, own: SlotIndex, mut clear: impl FnMut(SlotIndex)) {
+        let tid = self.segment.slot(own).owner.load(Ordering::Relaxed) & !BOUND;
+        let is_unused = |owner| is_free(owner) || is_of_ended(owner);
+        for slot in SlotIndex::all().filter(|slot| self.claim_if(*slot, tid, is_unused)) {
+            clear(slot);
+            self.release(slot);
+        }
+    }
+
+    fn claim_if(&self, slot: SlotIndex, tid: u32, may_claim: impl Fn(u32) -> bool) -> bool {
+        let head = self.segment.slot(slot);
+        let before = head.owner.load(Ordering::Relaxed);
+        let change = |to| {
+            head.owner.compare_exchange(before, to, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
+        let is_claimed = may_claim(before) && change(tid);
+        if is_claimed {
+            // A thread that ended within a call has left it as it was.
+            head.word.reset();
+        }
+        is_claimed
     }
 
     /// The slot that the thread `tid` has claimed, for callers that cannot keep it.
@@ -137,6 +142,17 @@ impl ClientRing {
     pub(crate) fn spins(&self, slot: SlotIndex) -> &SpinHistory {
         &self.spins[slot.number() as usize]
     }
+}
+
+fn is_free(owner: u32) -> bool {
+    owner == 0
+}
+
+/// Whether a slot's thread has ended before the driver knew it. Slots of threads that it knows the driver gives back. A new thread gets the
+/// same number once all others were used: not while another one claims the slot.
+#[cold]
+fn is_of_ended(owner: u32) -> bool {
+    owner & BOUND == 0 && has_ended(owner)
 }
 
 /// Whether there is no thread of this number. One that shares this memory may be of another process.
@@ -260,6 +276,19 @@ mod tests {
             [Some(first), None],
             "the driver has the other"
         );
+        let mut cleared = std::vec::Vec::new();
+        ring.segment.slot(slots[7]).owner.store(0, Ordering::Relaxed);
+        ring.segment.slot(slots[9]).owner.store(ended, Ordering::Relaxed);
+        ring.clear_unused(slots[0], |slot| {
+            assert_eq!(ring.segment.slot(slot).owner.load(Ordering::Relaxed), own);
+            cleared.push(slot.number());
+        });
+        cleared.sort_unstable();
+        let mut unused = [slots[7], slots[9]].map(SlotIndex::number);
+        unused.sort_unstable();
+        assert_eq!(cleared, unused);
+        assert!([ring.claim(own), ring.claim(own)].iter().all(Option::is_some));
+        assert_eq!(ring.claim(own), None);
     }
 
     #[test]

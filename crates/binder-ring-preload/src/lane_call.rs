@@ -295,6 +295,10 @@ impl LaneServing for LaneCall<'_, '_> {
         self.buffers().give_back(served);
     }
 
+    fn clear_ended(&self) {
+        self.buffers().clear_ended(self.ring(), self.slot);
+    }
+
     fn is_call_lent(&self, served: &ProgramServed) -> bool {
         self.buffers().is_call_lent(served)
     }

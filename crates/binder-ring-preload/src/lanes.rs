@@ -151,6 +151,13 @@ impl RingLanes {
         self.of(slot).reset();
     }
 
+    /// Takes the lanes back of threads that have ended and whose slots no thread has claimed since. Signals are blocked: this thread has
+    /// those slots meanwhile.
+    #[cold]
+    pub(crate) fn clear_ended(&self, ring: &ClientRing, own: SlotIndex) {
+        ring.clear_unused(own, |slot| self.clear(ring, slot));
+    }
+
     /// Unmaps all that the program does not need. No thread has a slot.
     pub(crate) fn end(&self, ring: &ClientRing) {
         SlotIndex::all().for_each(|slot| self.clear(ring, slot));

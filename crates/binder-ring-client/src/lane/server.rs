@@ -16,7 +16,7 @@ use super::LaneEnd;
 use super::caller::finish;
 use super::commands::{LaneCommands, LaneReturns};
 use super::look::{LaneLooks, Looked};
-use super::served::{HeldLane, ServedLanes, ServedPlace};
+use super::served::{HeldLane, MOST_SERVED, ServedLanes, ServedPlace};
 use super::system::{LaneServing, header, note, standing};
 use crate::exchange::RingOutcome;
 use crate::ring::ClientRing;
@@ -104,10 +104,13 @@ impl LaneServer {
     /// Takes a lane that the process is offered, in place of those that the driver has taken back.
     #[cold]
     pub(super) fn accept(&mut self, system: &impl LaneServing) {
-        self.looks.take_free(system);
-        self.looks.give_up(system);
         // A handler that leaves by a jump would leave descriptors behind.
         let signals = system.block_signals();
+        if system.served().count() == MOST_SERVED {
+            system.clear_ended();
+        }
+        self.looks.take_free(system);
+        self.looks.give_up(system);
         if let Some((accepted, place)) = system.accept()
             && let Err(place) = system.served().add(&accepted, place)
         {

@@ -116,6 +116,9 @@ pub trait LaneServing: LaneSystem {
     /// Copies the data of a reply to a segment. Says whether it did: not if they exceed it, or cannot be read.
     fn copy_reply(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool;
 
+    /// Leaves the lanes to other threads that threads have which have ended, if those did not do so themselves. Signals are blocked.
+    fn clear_ended(&self) {}
+
     /// Whether the thread can look for calls: it hears of signals meanwhile.
     fn may_look(&self) -> bool {
         true
