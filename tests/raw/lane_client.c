@@ -314,23 +314,9 @@ static void modes(void)
 	close(nonblocking);
 }
 
-static void *call_on(void *unused)
-{
-	for (uint32_t word = 0; word < 300; word++)
-		CHECK(ask(device, ECHO, word) == word);
-	return unused;
-}
-
 static void threads(void)
 {
-	pthread_t callers[12];
-	// Slots of threads that have ended are others'.
-	for (int round = 0; round < 4; round++) {
-		for (int at = 0; at < 12; at++)
-			CHECK(pthread_create(&callers[at], NULL, call_on, NULL) == 0);
-		for (int at = 0; at < 12; at++)
-			CHECK(pthread_join(callers[at], NULL) == 0);
-	}
+	call_in_threads(device);
 }
 
 static void ends(void)

@@ -330,21 +330,9 @@ static void files(void)
 	}
 }
 
-static void *call_on(void *unused)
-{
-	for (uint32_t word = 0; word < 2000; word++)
-		CHECK(ask(device, ECHO, word) == word);
-	return unused;
-}
-
-// More callers than a server has lanes.
 static void crowds(void)
 {
-	pthread_t callers[12];
-	for (int at = 0; at < 12; at++)
-		CHECK(pthread_create(&callers[at], NULL, call_on, NULL) == 0);
-	for (int at = 0; at < 12; at++)
-		CHECK(pthread_join(callers[at], NULL) == 0);
+	call_in_threads(device);
 }
 
 // A server that confines itself while it serves answers all the same.

@@ -1,6 +1,8 @@
 // passes_by.h - whether calls pass the driver by.
 #pragma once
 
+#include <pthread.h>
+
 #include "echo.h"
 
 // So many calls bring a lane into use.
@@ -44,4 +46,26 @@ static inline int passes_by_within(int rounds, int by)
 static inline int passes_by(int by)
 {
 	return passes_by_within(MOST_ROUNDS, by);
+}
+
+enum { CALLERS = 12, CALLS_OF_EACH = 500 };
+
+static inline void *call_on(void *by)
+{
+	for (uint32_t word = 0; word < CALLS_OF_EACH; word++)
+		if (ask(*(const int *)by, ECHO, word) != word)
+			errx(1, "no echo");
+	return NULL;
+}
+
+// More callers at once than a server has lanes; then others, which have the slots of those that have ended.
+static inline void call_in_threads(int by)
+{
+	pthread_t callers[CALLERS];
+	for (int round = 0; round < 4; round++) {
+		for (int at = 0; at < CALLERS; at++)
+			CHECK(pthread_create(&callers[at], NULL, call_on, &by) == 0);
+		for (int at = 0; at < CALLERS; at++)
+			CHECK(pthread_join(callers[at], NULL) == 0);
+	}
 }

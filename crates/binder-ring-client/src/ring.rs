@@ -81,7 +81,8 @@ impl ClientRing {
     /// Claims a slot for the thread `tid`. None if none is free.
     pub fn claim(&self, tid: u32) -> Option<SlotIndex> {
         // Where a thread looks first depends on it, so that most find a free one at once, on a page of its own.
-        let of = |state: fn(u32) -> bool| slots_for(tid).find(|slot| self.claim_if(*slot, tid, state));
+        let of =
+            |state: fn(u32) -> bool| slots_for(tid).find(|slot| self.claim_if(*slot, tid, state));
         of(is_free).or_else(|| of(is_of_ended))
     }
 

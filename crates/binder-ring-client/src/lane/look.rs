@@ -10,7 +10,7 @@ use binder_uapi::BinderTransactionData;
 use rustix::thread::Timespec;
 use rustix::thread::futex;
 
-use super::served::{HeldLane, MOST_SERVED, ServedPlace as _};
+use super::served::{HeldLane, MOST_SERVED, ServedLanes, ServedPlace};
 use super::system::{LaneServing, header, is_granted};
 use crate::caller::SleepEnd;
 use crate::spin::SpinHistory;
@@ -144,10 +144,10 @@ impl LaneLooks {
     }
 
     /// Leaves all lanes to other threads.
-    pub(super) fn give_up(&mut self, system: &impl LaneServing) {
+    pub(super) fn give_up<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
         for lane in self.lanes.iter_mut().filter_map(Option::take) {
-            system.served().get(&lane).cool();
-            system.served().release(lane);
+            served.get(&lane).cool();
+            served.release(lane);
         }
     }
 
@@ -155,13 +155,8 @@ impl LaneLooks {
     pub(super) fn leave(&mut self, system: &impl LaneServing) {
         if self.is_any() {
             self.prune(system);
-            self.give_up(system);
+            self.give_up(system.served());
         }
-    }
-
-    /// Takes all lanes out of a thread that looks no more.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = HeldLane> {
-        self.lanes.iter_mut().filter_map(Option::take)
     }
 
     /// Whether the thread is to go to the driver at once, this time.

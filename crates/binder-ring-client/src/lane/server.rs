@@ -110,7 +110,7 @@ impl LaneServer {
             system.clear_ended();
         }
         self.looks.take_free(system);
-        self.looks.give_up(system);
+        self.looks.give_up(system.served());
         if let Some((accepted, place)) = system.accept()
             && let Err(place) = system.served().add(&accepted, place)
         {
@@ -133,10 +133,7 @@ impl LaneServer {
             let _ = note.end(served.get(&lane).id, NoteKind::Serves);
             served.release(lane);
         }
-        for lane in self.looks.drain() {
-            served.get(&lane).cool();
-            served.release(lane);
-        }
+        self.looks.give_up(served);
     }
 
     /// Whether the thread is idle, has nothing for the driver but what it may write at once, and there are lanes to look at.
@@ -179,7 +176,7 @@ impl LaneServer {
         self.looks.take_free(system);
         let looked = self.looks.look(system);
         self.looks.note_look(matches!(looked, Looked::Nothing));
-        self.looks.give_up(system);
+        self.looks.give_up(system.served());
         match looked {
             Looked::Call(lane, head) => {
                 (self.serving, self.is_orphan) = (Some(lane), false);
