@@ -108,6 +108,8 @@ struct Crowd<'a> {
 
 /// How often the server is asked how things are.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// A server that has received nothing for so long after the last client's end has received all.
+const SETTLED_AFTER: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(options: &SoakOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let device = options.target.device();
@@ -157,12 +159,14 @@ impl SoakOptions {
     }
 }
 
-/// Waits until the server keeps nothing of the clients, who are all gone.
+/// Waits until the server keeps nothing of the clients, who are all gone, and has received the last of their one-ways.
 fn settled(server: &mut Actor) -> Result<Progress, BenchError> {
     let start = Instant::now();
+    let mut before = look_at(server)?;
     loop {
+        thread::sleep(SETTLED_AFTER);
         let progress = look_at(server)?;
-        if progress.kept == 0 {
+        if progress.kept == 0 && progress.served == before.served {
             return Ok(progress);
         }
         if start.elapsed() > HANG_TIMEOUT {
@@ -171,7 +175,7 @@ fn settled(server: &mut Actor) -> Result<Progress, BenchError> {
                 "of {kept} objects, nobody told that their owners are gone"
             )));
         }
-        thread::sleep(Duration::from_millis(10));
+        before = progress;
     }
 }
 
