@@ -28,6 +28,7 @@ mod serial_fraction;
 mod service;
 mod session;
 mod soak;
+mod spare_device;
 mod statistics;
 mod stream;
 mod table;

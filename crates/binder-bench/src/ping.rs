@@ -34,6 +34,7 @@ use crate::ping::trace::StreamFollower;
 use crate::report::BenchReport;
 use crate::service;
 use crate::session::DriverSession;
+use crate::spare_device::SpareDevice;
 use crate::statistics::{Samples, ratio};
 use crate::table::{self, TextTable};
 use crate::target::BenchTarget;
@@ -118,6 +119,8 @@ enum What {
     Lane,
     /// As `DeferredRing`, likewise.
     DeferredLane,
+    /// A device of its own, by ioctls as a program makes them that knows of nothing else: the preloaded library takes them up.
+    Unmodified,
     /// As `Binder`, while a trace of the device is followed.
     Traced,
     /// As `DeferredRing`, traced.
@@ -187,7 +190,8 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
     let daemon = options.target.daemon();
     // Before the servers: a thread that the daemon starts for them is pinned from its first moment.
     let _pinned = options.target.pin_daemon(cores.daemon, report)?;
-    let mut peers = assemble(options, daemon, cores, report)?;
+    let spare = spare_device(options, report)?;
+    let mut peers = assemble(options, daemon, spare.as_ref(), cores, report)?;
     peers.retain(|peer| options.only.is_empty() || options.only.contains(&peer.what));
 
     // First without.
@@ -251,10 +255,29 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
     report.summary(&cores.summary())
 }
 
+/// Makes a device for programs that know nothing of rings, if there are to be such.
+fn spare_device(
+    options: &PingOptions,
+    report: &mut BenchReport<'_>,
+) -> Result<Option<SpareDevice>, BenchError> {
+    let device = options.target.device();
+    if is_of_kernel(device) {
+        return Ok(None);
+    }
+    match SpareDevice::of_unmodified(device) {
+        Ok(device) => Ok(Some(device)),
+        Err(reason) => {
+            report.note(&format!("unmodified programs are left out: {reason}"))?;
+            Ok(None)
+        }
+    }
+}
+
 /// Starts all clients and servers.
 fn assemble(
     options: &PingOptions,
     daemon: Option<Daemon>,
+    spare: Option<&SpareDevice>,
     cores: Cores,
     report: &mut BenchReport<'_>,
 ) -> Result<Vec<Peer>, BenchError> {
@@ -299,6 +322,13 @@ fn assemble(
             report
                 .note(&format!("calls by shared memory are left out: no {}", device.display()))?;
         }
+    }
+    if let Some(device) = spare.map(SpareDevice::path) {
+        let open = DriverSession::open_unmodified;
+        let server = shared(service::start_with(device, cores.server, open)?);
+        let client = binder::start(device, cores.client, None, open)?;
+        let (what, carries) = (What::Unmodified, CallCargo::Both);
+        peers.push(Peer { what, carries, client, server, daemon, traced: None });
     }
     if options.libbinder {
         let (client, server) = library::start(&device.with_file_name("hwbinder"), cores)?;
@@ -375,6 +405,7 @@ impl What {
             Self::DeferredRing => "deferred ring",
             Self::Lane => "lane",
             Self::DeferredLane => "deferred lane",
+            Self::Unmodified => "unmodified",
             Self::LibraryLane => "libbinder lane",
             Self::Traced => "traced",
             Self::TracedRing => "traced ring",

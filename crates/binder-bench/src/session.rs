@@ -60,6 +60,8 @@ pub(crate) enum SessionDoor {
     Ring,
     /// By ioctls.
     Fuse,
+    /// As a program that knows nothing of rings: by what the preloaded library makes of its ioctls.
+    Unmodified,
 }
 
 impl DriverSession {
@@ -68,6 +70,7 @@ impl DriverSession {
         match door {
             SessionDoor::Ring => Self::open(device),
             SessionDoor::Fuse => Self::open_without_ring(device),
+            SessionDoor::Unmodified => Self::open_unmodified(device),
         }
     }
 
@@ -79,6 +82,11 @@ impl DriverSession {
     /// A conversation by ioctls, as that of a program which knows no rings.
     pub(crate) fn open_without_ring(device: &Path) -> Result<Self, BenchError> {
         Self::of(device, BinderClient::open_without_ring(device))
+    }
+
+    /// A conversation as that of a program which knows no rings, by what the preloaded library makes of it.
+    pub(crate) fn open_unmodified(device: &Path) -> Result<Self, BenchError> {
+        Self::of(device, BinderClient::open_unmodified(device))
     }
 
     /// A conversation by ioctls to which nothing can be sent.

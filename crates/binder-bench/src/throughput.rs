@@ -19,6 +19,7 @@ use crate::error::BenchError;
 use crate::report::BenchReport;
 use crate::service::{self, ECHO, OpenSession};
 use crate::session::DriverSession;
+use crate::spare_device::SpareDevice;
 use crate::statistics::{Samples, ratio};
 use crate::table::{self, TextTable};
 use crate::target::BenchTarget;
@@ -77,6 +78,8 @@ enum What {
     Binder,
     /// Devices beside them, by shared memory.
     Ring,
+    /// Devices of their own, by ioctls as programs make them that know of nothing else: the preloaded library takes them up.
+    Unmodified,
     /// AF_UNIX streams, one for each client.
     Unix,
 }
@@ -95,6 +98,7 @@ struct Crowd {
     what: What,
     clients: Vec<Actor>,
     _servers: Vec<Actor>,
+    _spares: Vec<SpareDevice>,
     samples: Samples,
     /// Of all rounds, from the first call of any client to the last return of any.
     run_ns: u64,
@@ -140,7 +144,10 @@ pub(crate) fn run(
     report: &mut BenchReport<'_>,
 ) -> Result<(), BenchError> {
     let settings = options.settings();
-    let bar = report.progress(settings.len() * options.rounds as usize * 3);
+    if let Err(reason) = SpareDevice::of_unmodified(options.target.device()) {
+        report.note(&format!("unmodified programs are left out: {reason}"))?;
+    }
+    let bar = report.progress(settings.len() * options.rounds as usize * 4);
     let mut table = TextTable::new([
         "peer",
         "workers",
@@ -200,6 +207,16 @@ fn assemble(options: &ThroughputOptions, setting: Setting) -> Result<Vec<Crowd>,
     let kinds: [(_, OpenSession); 2] =
         [(What::Binder, DriverSession::open_without_ring), (What::Ring, DriverSession::open)];
     let mut all_devices = options.devices();
+    let crowd = |what, devices: &[&Path], open| -> Result<Crowd, BenchError> {
+        // No server is without a client.
+        let devices = &devices[..devices.len().min(workers as usize)];
+        let threads = workers.div_ceil(setting.devices);
+        let servers = devices.iter().map(|device| service::start_threads(device, threads, open));
+        let servers = servers.collect::<Result<_, _>>()?;
+        let clients = devices.iter().cycle().take(workers as usize);
+        let clients = clients.map(|device| start_client(device, bytes, open));
+        Ok(Crowd::new(what, clients.collect::<Result<_, _>>()?, servers))
+    };
     let mut crowds = Vec::new();
     for (what, open) in kinds {
         let devices: Vec<_> = all_devices.by_ref().take(setting.devices as usize).collect();
@@ -207,13 +224,15 @@ fn assemble(options: &ThroughputOptions, setting: Setting) -> Result<Vec<Crowd>,
         if devices.len() < setting.devices as usize && what == What::Ring {
             break;
         }
-        let devices = &devices[..devices.len().min(workers as usize)];
-        let threads = workers.div_ceil(setting.devices);
-        let servers = devices.iter().map(|device| service::start_threads(device, threads, open));
-        let servers = servers.collect::<Result<_, _>>()?;
-        let clients = devices.iter().cycle().take(workers as usize);
-        let clients = clients.map(|device| start_client(device, bytes, open));
-        crowds.push(Crowd::new(what, clients.collect::<Result<_, _>>()?, servers));
+        let devices: Vec<_> = devices.iter().map(PathBuf::as_path).collect();
+        crowds.push(crowd(what, &devices, open)?);
+    }
+    let spares = (0..setting.devices).map(|_| SpareDevice::of_unmodified(options.target.device()));
+    // Why there are none was told.
+    if let Ok(spares) = spares.collect::<Result<Vec<_>, _>>() {
+        let devices: Vec<_> = spares.iter().map(SpareDevice::path).collect();
+        let unmodified = crowd(What::Unmodified, &devices, DriverSession::open_unmodified)?;
+        crowds.push(Crowd { _spares: spares, ..unmodified });
     }
     // Sockets know no devices: one line is enough.
     if Some(&setting.devices) == options.devices.first() {
@@ -303,6 +322,7 @@ impl What {
         match self {
             Self::Binder => "binder",
             Self::Ring => "ring",
+            Self::Unmodified => "unmodified",
             Self::Unix => "unix",
         }
     }
@@ -310,7 +330,8 @@ impl What {
 
 impl Crowd {
     fn new(what: What, clients: Vec<Actor>, servers: Vec<Actor>) -> Self {
-        Self { what, clients, _servers: servers, samples: Samples::default(), run_ns: 0 }
+        let (_servers, _spares) = (servers, Vec::new());
+        Self { what, clients, _servers, _spares, samples: Samples::default(), run_ns: 0 }
     }
 
     /// Has all clients make their calls at once.
@@ -338,9 +359,9 @@ impl Crowd {
         let first = peers.clone().next();
         let first_cores =
             peers.find(|row| Setting { cores: setting.cores, ..row.setting } == setting);
-        let binder = before.last().filter(|row| {
-            row.what == What::Binder && self.what == What::Ring && row.setting == setting
-        });
+        let is_by_ioctls = |row: &&Row| row.what == What::Binder && row.setting == setting;
+        let has_binder = matches!(self.what, What::Ring | What::Unmodified);
+        let binder = before.iter().rev().find(is_by_ioctls).filter(|_| has_binder);
         let times = |other: Option<&Row>| {
             ratio(calls_per_s, other.map_or(calls_per_s, |other| other.calls_per_s))
         };

@@ -53,10 +53,17 @@ fn rows(words: &[&str], device: &str) -> Vec<Value> {
     out.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
+/// What there is of unmodified programs, which need the preloaded library: their lines are others' beside.
+fn unmodified() -> Option<&'static str> {
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("a /proc");
+    maps.contains("libanybinder_ring.so").then_some("unmodified")
+}
+
 fn ping_has_a_line_for_each_peer_and_size(device: &str) {
     let words = ["ping", "--json", "--sizes", "0,64,65536", "--rounds", "2", "--calls", "10"];
     let rows = rows(&words, device);
-    for what in ["binder", "deferred", "ring", "deferred_ring", "futex", "unix"] {
+    let peers = ["binder", "deferred", "ring", "deferred_ring", "futex", "unix"];
+    for what in peers.into_iter().chain(unmodified()) {
         let lines: Vec<_> = rows.iter().filter(|row| row["what"] == what).collect();
         assert_eq!(lines.len(), 3, "{what}");
         for line in lines {
@@ -123,10 +130,13 @@ fn throughput_has_a_line_for_each_count_and_peer(device: &str) {
     let words = ["throughput", "--workers", "1,3", "--iterations", "20", "--rounds", "2"];
     let rows = rows(&[&words[..], &["--json"]].concat(), device);
     let lines = rows.iter().map(|row| (row["what"].as_str(), row["workers"].as_u64()));
-    let of = |workers| ["binder", "ring", "unix"].map(|what| (Some(what), Some(workers)));
-    assert_eq!(lines.collect::<Vec<_>>(), [of(1), of(3)].concat());
+    let peers = ["binder", "ring"].into_iter().chain(unmodified()).chain(["unix"]);
+    let expected = [1, 3].map(|workers| peers.clone().map(move |what| (Some(what), Some(workers))));
+    assert!(lines.eq(expected.into_iter().flatten()), "{rows:?}");
     for row in &rows {
-        assert_eq!(row["times_binder"].as_f64() > Some(0.0), row["what"] == "ring", "{row}");
+        let is_without_fuse =
+            ["ring", "unmodified"].contains(&row["what"].as_str().expect("a name"));
+        assert_eq!(row["times_binder"].as_f64() > Some(0.0), is_without_fuse, "{row}");
     }
     assert!(rows.iter().all(|row| row["devices"] == 1 && row["cores"].is_null()), "{rows:?}");
     for row in &rows {
@@ -150,15 +160,17 @@ fn throughput_has_a_line_for_each_number_of_devices_and_cores(device: &str) {
     let rows = rows(&words, device);
     let lines = rows.iter().map(|row| (row["what"].as_str(), row["devices"].as_u64()));
     // Rings need as many devices beside the others.
-    let [binder, ring, unix] = ["binder", "ring", "unix"].map(Some);
-    let one = [(binder, Some(1)), (ring, Some(1)), (unix, Some(1))];
-    let two = [(binder, Some(2))];
+    let of = |devices: u64, peers: &[Option<&'static str>]| -> Vec<_> {
+        peers.iter().flatten().map(|what| (Some(*what), Some(devices))).collect()
+    };
+    let one = of(1, &[Some("binder"), Some("ring"), unmodified(), Some("unix")]);
+    let two = of(2, &[Some("binder"), unmodified()]);
     assert_eq!(lines.collect::<Vec<_>>(), [&one[..], &one, &two, &two].concat());
     for row in &rows {
         assert!(row["cores"] == 1 && row["calls_per_s"].as_u64() > Some(0), "{row}");
         assert!(row["times_first_cores"].as_f64() > Some(0.0), "{row}");
     }
-    for first in [0, 1, 2, 6] {
+    for first in (0..one.len()).chain((0..two.len()).map(|at| 2 * one.len() + at)) {
         assert_eq!(rows[first]["times_first_cores"], 1.0);
     }
     let cores = ["throughput", "--cores", "100000"];

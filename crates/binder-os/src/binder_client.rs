@@ -86,6 +86,16 @@ impl BinderClient {
         Ok(Self::of(BinderDevice::open(device)?.without_ring()))
     }
 
+    /// The same, for a client whose calls are ioctls as those of a program that knows nothing of rings: a library that is preloaded may
+    /// make something else of them.
+    ///
+    /// # Errors
+    ///
+    /// As open(2) and mmap(2).
+    pub fn open_unmodified(device: &Path) -> io::Result<Self> {
+        Ok(Self::of(BinderDevice::open(device)?.unmodified()))
+    }
+
     /// The same, for a client to which nothing can be sent, for it has no receive buffer.
     ///
     /// # Errors

@@ -11,14 +11,16 @@ use std::slice;
 
 use binder_ring_client::{MARKED, RingOutcome};
 use binder_uapi::{
-    ANYBINDER_DEFER_COMPLETIONS, ANYBINDER_RING_ATTACH, BINDER_ENABLE_ONEWAY_SPAM_DETECTION,
-    BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_INFO_FOR_REF,
-    BINDER_SET_CONTEXT_MGR, BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT,
-    BINDER_VERSION, BINDER_WRITE_READ, BinderExtendedError, BinderFreezeInfo,
-    BinderFrozenStatusInfo, BinderNodeInfoForRef, BinderVersion, BinderWriteRead, FlatBinderObject,
+    ANYBINDER_DEFER_COMPLETIONS, ANYBINDER_RING_ATTACH, BINDER_CTL_ADD,
+    BINDER_ENABLE_ONEWAY_SPAM_DETECTION, BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR,
+    BINDER_GET_FROZEN_INFO, BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_CONTEXT_MGR,
+    BINDER_SET_CONTEXT_MGR_EXT, BINDER_SET_MAX_THREADS, BINDER_THREAD_EXIT, BINDER_VERSION,
+    BINDER_WRITE_READ, BinderExtendedError, BinderFreezeInfo, BinderFrozenStatusInfo,
+    BinderNodeInfoForRef, BinderVersion, BinderWriteRead, BinderfsDevice, FlatBinderObject,
     RING_VERSION, RingAttach, payload_len,
 };
 use rustix::fs::{Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
@@ -101,6 +103,14 @@ impl BinderDevice {
         self.ring = DeviceRing::unwanted();
         // Nor is it given one by a library that is preloaded. A device that has no position has no rings.
         let _ = rustix::fs::seek(&self.file, SeekFrom::Start(MARKED));
+        self
+    }
+
+    /// The same device, whose calls are ioctls as those of a program that knows nothing of rings: a library that is preloaded may make
+    /// something else of them.
+    #[must_use]
+    pub fn unmodified(mut self) -> Self {
+        self.ring = DeviceRing::unwanted();
         self
     }
 
@@ -424,6 +434,24 @@ impl BinderDevice {
             unsafe { libc::ioctl(self.file.as_raw_fd(), request, ptr::from_mut(argument)) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
+}
+
+/// Has a binderfs make a device of this name.
+///
+/// # Errors
+///
+/// As open(2) of its `binder-control`, and as that answers: EEXIST if there is such a device, ENAMETOOLONG if the name is longer than
+/// 255 bytes.
+pub fn add_device(control: &Path, name: &str) -> io::Result<()> {
+    let control = rustix::fs::open(control, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    let mut wanted = BinderfsDevice::default();
+    let (_, room) = wanted.name.split_last_mut().unwrap_or((&mut 0, &mut []));
+    let room = room.get_mut(..name.len()).ok_or(Errno::NAMETOOLONG)?;
+    room.copy_from_slice(name.as_bytes());
+    let request = BINDER_CTL_ADD as libc::Ioctl;
+    // SAFETY: the request's number carries the size of its argument, in which the driver reads the name and writes two numbers.
+    let result = unsafe { libc::ioctl(control.as_raw_fd(), request, &raw mut wanted) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 impl AsFd for BinderDevice {

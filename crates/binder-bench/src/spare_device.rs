@@ -1,0 +1,59 @@
+//! A device of a bench's own, beside the one that it measures: handle 0 of a device is one server's.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use binder_os::binder_device;
+use binder_os::private_dev::RING_LIBRARY;
+
+/// A device that goes with this value.
+#[derive(Debug)]
+pub(crate) struct SpareDevice {
+    path: PathBuf,
+}
+
+impl SpareDevice {
+    /// Has the binderfs of a device make another.
+    fn beside(device: &Path) -> io::Result<Self> {
+        static NUMBERS: AtomicU32 = AtomicU32::new(0);
+        // It may be a link to that.
+        let device = fs::canonicalize(device)?;
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bench-{}-{number}", process::id());
+        binder_device::add_device(&device.with_file_name("binder-control"), &name)?;
+        Ok(Self { path: device.with_file_name(name) })
+    }
+
+    /// The same for programs that know nothing of rings, whose calls the preloaded library takes up.
+    ///
+    /// # Errors
+    ///
+    /// Why there can be none.
+    pub(crate) fn of_unmodified(beside: &Path) -> Result<Self, String> {
+        if !has_ring_library() {
+            return Err("no library is preloaded (`anybinder run` does that)".into());
+        }
+        Self::beside(beside).map_err(|error| format!("no device of their own: {error}"))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for SpareDevice {
+    fn drop(&mut self) {
+        // A binderfs that is gone has no device.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether this process, and those that it forks, have loaded the library by which unmodified programs use the ring.
+fn has_ring_library() -> bool {
+    let name = Path::new(RING_LIBRARY).file_name().and_then(|name| name.to_str());
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    name.is_some_and(|name| maps.lines().any(|line| line.ends_with(name)))
+}
