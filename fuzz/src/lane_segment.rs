@@ -13,7 +13,7 @@ use binder_ring::layout::IN_NO_CALL;
 use binder_ring_client::lane::{
     LaneCaller, LaneCommands, LaneEnd, LaneSystem, ReceivedBuffers, create_segment,
 };
-use binder_ring_client::{ClientRing, RingOutcome, RingSystem, SleepEnd};
+use binder_ring_client::{ClientRing, ReadWait, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{
     BC_TRANSACTION, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_NOOP, BR_REPLY, BR_TRANSACTION_COMPLETE,
     BinderTransactionData, BinderWriteRead, Errno, LANE_FLAGS, LaneOpen,
@@ -214,7 +214,7 @@ impl LaneSystem for Process<'_> {
         Ok(())
     }
 
-    fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome {
+    fn by_ring_waiting(&self, _: ReadWait, call: &mut BinderWriteRead) -> RingOutcome {
         call.write_consumed = call.write_size;
         RingOutcome::Done(Ok(()))
     }
@@ -309,6 +309,7 @@ fn call(process: &Process<'_>, caller: &mut LaneCaller<()>) {
         LaneEnd::Ended(RingOutcome::Done(Err(Errno::ECONNABORTED))) => {
             assert!(process.driver_is_gone.get());
         }
+        LaneEnd::ByRingAtOnce => panic!("who calls does not look for work"),
         LaneEnd::Ended(outcome) => panic!("{outcome:?}"),
     }
 }

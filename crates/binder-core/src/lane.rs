@@ -122,6 +122,18 @@ impl Context {
         wants_another || !state.todo.is_empty()
     }
 
+    /// The line of a process's work: the number of the first item, and that which the next gets. They begin anew after 2^32.
+    pub fn line_of_work(&self, process: ProcessKey) -> [u32; 2] {
+        let state = self.processes.get(process);
+        let tickets = state.map_or([0; 2], |state| state.todo.tickets());
+        tickets.map(|ticket| u32::try_from(ticket & 0xffff_ffff).unwrap_or_default())
+    }
+
+    /// How many threads of a process wait for its work.
+    pub fn idle_threads(&self, process: ProcessKey) -> usize {
+        self.processes.get(process).map_or(0, |state| state.waiting.len())
+    }
+
     /// Where a thread stands.
     pub fn standing(&self, process: ProcessKey, tid: u32) -> Standing {
         let thread = self.processes.get(process).and_then(|state| state.threads.get(&tid));
@@ -254,6 +266,7 @@ mod tests {
     #[test]
     fn a_threads_standing_and_what_its_process_wants_are_told() {
         let Scene { mut context, server, client, .. } = scene(0, UidMap::identity());
+        assert_eq!((context.line_of_work(server), context.idle_threads(server)), ([0, 0], 0));
         assert!(!context.wants_idle_thread(server), "it has asked for no further threads");
         context.set_max_threads(&caller(server), 1);
         assert!(context.wants_idle_thread(server), "a further one is to be asked for");

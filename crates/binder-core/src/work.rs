@@ -123,6 +123,14 @@ impl WorkQueue {
         self.live.all
     }
 
+    /// The number of its first item, and that which the next one gets that is put to its end. An item that has come to its front
+    /// has a lower one than all.
+    pub(crate) fn tickets(&self) -> [i64; 2] {
+        let next = self.next_ticket;
+        let first = self.entries.iter().find(|entry| entry.work.is_some());
+        [first.map_or(next, |first| first.ticket), next]
+    }
+
     /// Whether a call, one-way or reply waits.
     pub(crate) fn has_transactions(&self) -> bool {
         self.live.transactions > 0
@@ -304,6 +312,22 @@ mod tests {
         let order: Vec<_> = core::iter::from_fn(|| queue.pop_front()).collect();
         assert_eq!(order, [Work::OnewaySpamSuspect, Work::ReturnError, Work::TransactionComplete]);
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn numbers_tell_what_has_left() {
+        let mut queue = WorkQueue::default();
+        assert_eq!(queue.tickets(), [0, 0]);
+        let first = queue.push_back(Work::ReturnError, false);
+        queue.push_back(Work::ReplyError, false);
+        assert_eq!(queue.tickets(), [0, 2]);
+        queue.remove(first);
+        assert_eq!(queue.tickets(), [1, 2]);
+        // What comes to its front is before all that were there.
+        queue.push_front(Work::OnewaySpamSuspect, false);
+        assert_eq!(queue.tickets(), [-1, 2]);
+        while queue.pop_front().is_some() {}
+        assert_eq!(queue.tickets(), [2, 2]);
     }
 
     #[test]

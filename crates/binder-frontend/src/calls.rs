@@ -38,6 +38,8 @@ pub struct Call {
     /// The access by which its first commands were fetched, if that was before it came.
     pub(crate) fetched: Option<Box<AccessRequest>>,
     pub(crate) returns: CarriedReturns,
+    /// Whether it ends where it finds nothing to read, whatever the mode of its file.
+    pub(crate) reads_at_once: bool,
     /// Whether its answer tells where its thread stands then.
     tells_standing: bool,
     pub(crate) standing: Standing,
@@ -88,6 +90,7 @@ impl Call {
             pieces: 0,
             fetched: None,
             returns: CarriedReturns::default(),
+            reads_at_once: false,
             tells_standing: false,
             standing: Standing::default(),
         }
@@ -109,6 +112,11 @@ impl Call {
     /// reach the client then.
     pub fn carry_returns(&mut self, start: u64, room_bytes: usize) {
         self.returns.begin(start, room_bytes);
+    }
+
+    /// Has it end with `EAGAIN` where it finds nothing to read, as if its file were non-blocking.
+    pub fn read_at_once(&mut self) {
+        self.reads_at_once = true;
     }
 
     /// Has its answer tell [where its thread stands](Self::standing) then.

@@ -201,7 +201,10 @@ impl<F: Clone> Frontend<F> {
         thread: Option<ThreadKey>,
         memory: &mut dyn ReceiveBuffers,
     ) {
-        let caller = self.caller(&call.context);
+        let mut caller = self.caller(&call.context);
+        if call.reads_at_once {
+            caller.waits = Waits::Never;
+        }
         let request = &mut call.request;
         let outcome = match thread {
             None => self.context.write_read(&caller, request, &mut commands, memory),
@@ -305,7 +308,9 @@ impl<F: Clone> Frontend<F> {
                 Err(Errno::EINVAL)
             }
             Ok(Outcome::Done) => Ok(()),
-            Err(Errno::EAGAIN) if self.files.get(call.context.process).is_some() => {
+            Err(Errno::EAGAIN)
+                if !call.reads_at_once && self.files.get(call.context.process).is_some() =>
+            {
                 return self.look_at_mode(call);
             }
             Err(error) => Err(error),

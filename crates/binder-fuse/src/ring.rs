@@ -227,7 +227,8 @@ impl SessionShared {
 
     /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
     fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
-        if begun.request.kind != RequestKind::Call {
+        let kind = begun.request.kind;
+        if !matches!(kind, RequestKind::Call | RequestKind::CallAtOnce) {
             return self.run_for_files(begun, batch);
         }
         let BegunCall { file, ring, request } = begun;
@@ -248,6 +249,9 @@ impl SessionShared {
         let thread = CallingThread { priority, ..CallingThread::default() };
         let posted = call;
         let mut call = new_call(batch, request, &posted);
+        if kind == RequestKind::CallAtOnce {
+            call.read_at_once();
+        }
         if ring.calls_by_lanes() || ring.serves_lanes() {
             call.tell_standing();
         }

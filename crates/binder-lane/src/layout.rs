@@ -48,6 +48,8 @@ pub struct RequestHead {
     pub cpu: AtomicU32,
     /// How many bytes of a reply the caller has room for, or 0 for all that the segment has.
     pub room: AtomicU32,
+    /// The number of the call: the next one has another.
+    pub number: AtomicU32,
 }
 
 /// What came of a call.

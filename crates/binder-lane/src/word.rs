@@ -180,6 +180,12 @@ impl LaneWord {
         !matches!(self.state(), LaneState::Posted | LaneState::Claimed)
     }
 
+    /// Whether a thread serves the call, or has served it. For the caller.
+    #[inline(always)]
+    pub fn is_served(&self) -> bool {
+        self.state() != LaneState::Posted
+    }
+
     /// Says that the thread will sleep: as long as the word has the value that this returns. None if its call is over. For the
     /// caller.
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicU32;
 
-use binder_ring::{MemoryWindow, Segment, SlotIndex};
+use binder_ring::{MemoryWindow, SLEEPS, Segment, SlotIndex};
 use binder_uapi::Errno;
 
 /// The system calls of a call.
@@ -16,8 +16,21 @@ pub trait RingSystem {
     /// Wakes one thread that sleeps on a word, of any process.
     fn wake(&self, word: &AtomicU32);
 
-    /// Sleeps while the word has this value, for [`PATIENCE_MS`](binder_ring::PATIENCE_MS) at most.
+    /// Sleeps while the word has this value, for [`SLEEP_MS`](binder_ring::SLEEP_MS) at most.
     fn sleep(&self, word: &AtomicU32, value: u32) -> SleepEnd;
+
+    /// The same, for [`PATIENCE_MS`](binder_ring::PATIENCE_MS).
+    #[inline(always)]
+    fn sleep_long(&self, word: &AtomicU32, value: u32) -> SleepEnd {
+        let mut end = SleepEnd::TimedOut;
+        for _ in 0..SLEEPS {
+            end = self.sleep(word, value);
+            if end != SleepEnd::TimedOut {
+                break;
+            }
+        }
+        end
+    }
 
     /// Makes the ioctl [`ANYBINDER_RING_WAIT`](binder_uapi::ANYBINDER_RING_WAIT).
     ///

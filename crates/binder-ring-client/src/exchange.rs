@@ -24,6 +24,15 @@ pub enum RingOutcome {
     Refused,
 }
 
+/// Whether a read waits for something to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadWait {
+    /// It waits, unless the device is non-blocking.
+    UntilReady,
+    /// Without, it ends with `EAGAIN`.
+    Never,
+}
+
 /// The most bytes of commands that are searched for sends. Longer ones are mostly references and buffers that are given
 /// back; the driver reads the data of sends behind them from the client itself.
 const PARSED_BYTES: usize = 512;
@@ -39,6 +48,18 @@ impl ClientRing {
         system: &impl RingSystem,
         memory: &impl CallMemory,
     ) -> RingOutcome {
+        self.exchange_waiting(ReadWait::UntilReady, slot, call, system, memory)
+    }
+
+    /// The same, with a read that waits, or does not.
+    pub fn exchange_waiting(
+        &self,
+        waits: ReadWait,
+        slot: SlotIndex,
+        call: &mut BinderWriteRead,
+        system: &impl RingSystem,
+        memory: &impl CallMemory,
+    ) -> RingOutcome {
         if self.is_lost() {
             return RingOutcome::Ioctl;
         }
@@ -48,7 +69,11 @@ impl ClientRing {
             return RingOutcome::Ioctl;
         }
         let windows = self.copy_commands(slot, call, memory);
-        let request = RingRequest { kind: RequestKind::Call, call: *call, windows };
+        let kind = match waits {
+            ReadWait::UntilReady => RequestKind::Call,
+            ReadWait::Never => RequestKind::CallAtOnce,
+        };
+        let request = RingRequest { kind, call: *call, windows };
         let taken = self.ask(slot, &request, system).and_then(|()| {
             let mut taken = self.take_answer(slot, call, memory);
             while taken == Ok(RingAnswer::FILES) {
@@ -246,7 +271,7 @@ impl WaitState {
         self.is_interrupted |= system.has_handled_signal();
         if !self.in_driver && !self.is_interrupted {
             let Some(value) = word.prepare_to_sleep() else { return Ok(()) };
-            match system.sleep(word.word(), value) {
+            match system.sleep_long(word.word(), value) {
                 SleepEnd::Woken => {}
                 SleepEnd::TimedOut => self.in_driver = true,
                 SleepEnd::Interrupted => self.is_interrupted = true,
@@ -272,7 +297,7 @@ impl WaitState {
                 self.without_file += 1;
                 system.watch_signals();
                 if let Some(value) = word.prepare_to_sleep() {
-                    system.sleep(word.word(), value);
+                    system.sleep_long(word.word(), value);
                 }
             }
             Err(error) => return Err(NoAnswer { error, is_first: self.is_first }),

@@ -4,7 +4,7 @@
 
 use core::sync::atomic::AtomicU32;
 
-use binder_ring::{PATIENCE_MS, SlotIndex};
+use binder_ring::{SLEEP_MS, SlotIndex};
 use binder_uapi::{
     ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, Errno, RING_VERSION, RingAttach, RingWait,
 };
@@ -38,7 +38,7 @@ impl RingSystem for KernelCalls<'_> {
     }
 
     fn sleep(&self, word: &AtomicU32, value: u32) -> SleepEnd {
-        let timeout = Timespec { tv_sec: 0, tv_nsec: (PATIENCE_MS * 1_000_000).into() };
+        let timeout = Timespec { tv_sec: 0, tv_nsec: (SLEEP_MS * 1_000_000).into() };
         // A wait that may time out ends by any signal, whatever its handler says of restarts.
         match futex::wait(word, Flags::empty(), value, Some(&timeout)) {
             Ok(()) | Err(rustix::io::Errno::AGAIN) => SleepEnd::Woken,

@@ -34,6 +34,8 @@ pub enum LaneEnd {
     Done,
     /// Its commands are to be run by the driver, and its returns read there.
     ByRing,
+    /// The same, if there is something to read: else the thread waits there, and looks at no lane meanwhile.
+    ByRingAtOnce,
     /// Its commands were run; its returns are to be read.
     ReadByRing,
     /// It is over as far as it can be, and ended so.

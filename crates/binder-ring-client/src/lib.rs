@@ -28,7 +28,7 @@ mod spin;
 mod thread_info;
 
 pub use caller::{CallMemory, RingSystem, SleepEnd};
-pub use exchange::RingOutcome;
+pub use exchange::{ReadWait, RingOutcome};
 pub use kernel::KernelCalls;
 pub use ring::{ClientRing, MARKED, check_segment};
 pub use spin::SpinHistory;

@@ -26,7 +26,7 @@ use core::sync::atomic::AtomicU32;
 #[cfg(target_arch = "x86_64")]
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use binder_ring::PATIENCE_MS;
+use binder_ring::SLEEP_MS;
 
 use crate::program_memory::stack_pointer;
 use crate::syscall::{self, SignalStack};
@@ -35,7 +35,7 @@ use crate::syscall::{self, SignalStack};
 type Canary = [i64; 2];
 
 const CANARY: Canary = [0, NANOSECONDS as i64];
-const NANOSECONDS: u32 = PATIENCE_MS * 1_000_000;
+const NANOSECONDS: u32 = SLEEP_MS * 1_000_000;
 
 /// Puts the canary in its place.
 #[inline(always)]

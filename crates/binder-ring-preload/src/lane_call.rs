@@ -11,7 +11,7 @@ use binder_ring::SlotIndex;
 use binder_ring_client::lane::{
     LaneCommands, LaneServing, LaneSystem, LaneWaits, ServedLanes, take_offer,
 };
-use binder_ring_client::{ClientRing, RingOutcome, RingSystem, SleepEnd};
+use binder_ring_client::{ClientRing, ReadWait, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN,
     ANYBINDER_LANE_ROOM, BinderTransactionData, BinderWriteRead, Errno, LaneAccept, LaneOpen,
@@ -42,7 +42,7 @@ pub(crate) fn exchange(
         if let Some(lane) = lanes.leave_call_below(slot) {
             let _ = adopt(&device, lane);
         }
-        return by_ring(&device, slot, memory, call);
+        return by_ring(ReadWait::UntilReady, &device, slot, memory, call);
     };
     let parsed = CopiedCommands::of(memory, call, call.write_consumed).parse(lanes);
     let system = LaneCall::new(device, slot, memory, busy);
@@ -76,6 +76,7 @@ pub(crate) fn free_run(
 }
 
 fn by_ring(
+    waits: ReadWait,
     device: &DeviceCalls<'_, '_>,
     slot: SlotIndex,
     memory: &ProgramMemory<'_>,
@@ -83,7 +84,7 @@ fn by_ring(
 ) -> RingOutcome {
     let ring = device.ring;
     let before = call.write_consumed;
-    let outcome = ring.ring().exchange(slot, call, device, memory);
+    let outcome = ring.ring().exchange_waiting(waits, slot, call, device, memory);
     if outcome != RingOutcome::Done(Ok(())) {
         ring.forget_standing(slot);
     }
@@ -248,8 +249,8 @@ impl LaneSystem for LaneCall<'_, '_> {
         if self.memory.write_bytes(address, returns) { Ok(()) } else { Err(Errno::EFAULT) }
     }
 
-    fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome {
-        by_ring(&self.device, self.slot, self.memory, call)
+    fn by_ring_waiting(&self, waits: ReadWait, call: &mut BinderWriteRead) -> RingOutcome {
+        by_ring(waits, &self.device, self.slot, self.memory, call)
     }
 
     fn open_lane(&self, wish: &mut LaneOpen) -> Result<(), Errno> {

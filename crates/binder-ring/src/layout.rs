@@ -58,11 +58,41 @@ pub struct SegmentHeader {
     pub gate: AtomicU32,
     /// How many lanes to the client's objects it has not taken yet.
     pub offered_lanes: AtomicU32,
-    _unused: [u32; 10],
+    /// The client's line of work, as the driver has it: what is in line has numbers from [`first`](WorkLine::first) on.
+    pub line: WorkLine,
+    /// How many of the client's threads wait in the driver for what comes next.
+    pub idle_threads: AtomicU32,
+    _unused: [u32; 7],
     /// The numbers of the lanes that the client calls or is called by, or 0: one that is not here is taken back.
     pub lanes: [AtomicU32; LANES],
     /// How many calls the client has made or answered by each, of which the driver does not know.
     pub lane_calls: [CallCount; LANES],
+}
+
+/// A line of work, from which threads take what comes first.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct WorkLine {
+    first: AtomicU32,
+    next: AtomicU32,
+}
+
+impl WorkLine {
+    /// Tells how far it is: the number of the first item, and that which the next one gets that comes. For the driver.
+    pub fn set(&self, first: u32, next: u32) {
+        self.next.store(next, Ordering::Relaxed);
+        self.first.store(first, Ordering::Release);
+    }
+
+    /// The end of the line at this moment.
+    pub fn end(&self) -> u32 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// Whether all has been taken that was in line when this was its [end](Self::end).
+    pub fn has_passed(&self, end: u32) -> bool {
+        self.first.load(Ordering::Acquire).wrapping_sub(end).cast_signed() >= 0
+    }
 }
 
 /// Counts the calls of a lane on one side. Written by the client, by one thread at a time.

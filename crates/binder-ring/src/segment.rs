@@ -85,6 +85,8 @@ pub enum RequestKind {
     /// Run the commands of the struct, and fill its read buffer.
     #[default]
     Call,
+    /// The same, but a read for which there is nothing ends with `EAGAIN`.
+    CallAtOnce,
     /// Send the [files](RingAnswer::FILES) that the call brings to the socket with this descriptor number.
     Socket(u32),
     /// Go on with the call. Its files, so many, have the descriptor numbers that lie in the slot's data.
@@ -96,6 +98,7 @@ impl RequestKind {
         match kind {
             1 => Self::Socket(number),
             2 => Self::Numbers(number),
+            3 => Self::CallAtOnce,
             _ => Self::Call,
         }
     }
@@ -105,6 +108,7 @@ impl RequestKind {
             Self::Call => [0, 0],
             Self::Socket(number) => [1, number],
             Self::Numbers(count) => [2, count],
+            Self::CallAtOnce => [3, 0],
         }
     }
 }

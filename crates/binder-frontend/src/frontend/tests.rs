@@ -13,7 +13,7 @@ use zerocopy::IntoBytes;
 use super::*;
 use crate::access::{AccessEnd, AccessRequest, MemoryAccess};
 use crate::action::Cancelled;
-use crate::test_frontend::{NoMemory, TestFrontend, answers};
+use crate::test_frontend::{NoMemory, TestFrontend, access, answers};
 
 const TID: u32 = 7;
 
@@ -103,6 +103,21 @@ fn a_signal_during_a_look_ends_the_read_after_it() {
         assert_eq!(answers(&device.see_mode(2, seen)), failed(2, error));
         assert!(!device.frontend.interrupt(2));
     }
+}
+
+#[test]
+fn a_read_at_once_finds_nothing_and_does_not_sleep() {
+    let mut device = TestFrontend::new(false);
+    assert_eq!(answers(&device.call(1, TID)), [(1, Answer::Done)]);
+    let read = BinderWriteRead { read_size: 256, ..BinderWriteRead::default() };
+    let data = IoctlData::new(read.as_bytes()).expect("a struct of the driver's");
+    let mut call = Call::new(device.request(2, TID), data);
+    call.read_at_once();
+    let (call, thread) = (call.into(), CallingThread::default());
+    let written = access(device.handle(Event::Ioctl { call, thread, command: BINDER_WRITE_READ }));
+    assert_eq!(answers(&device.accessed(written, AccessEnd::Done)), failed(2, Errno::EAGAIN));
+    // The next one sleeps, as any.
+    assert!(device.ioctl(4, TID, BINDER_WRITE_READ, read.as_bytes()).is_empty());
 }
 
 // --- Threads that are too many ---

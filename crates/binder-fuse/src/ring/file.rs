@@ -449,6 +449,14 @@ impl RingFile {
         self.memory.segment().header().offered_lanes.store(offers, Ordering::Relaxed);
     }
 
+    /// Tells how far the line of work is, and how many threads wait for it. With the device's lock.
+    pub(super) fn tell_work(&self, [first, next]: [u32; 2], idle_threads: usize) {
+        let header = self.memory.segment().header();
+        header.line.set(first, next);
+        let idle_threads = u32::try_from(idle_threads).unwrap_or(u32::MAX);
+        header.idle_threads.store(idle_threads, Ordering::Relaxed);
+    }
+
     /// Has threads that look for calls of lanes come to the driver first, or not. With the device's lock.
     pub(super) fn set_gate(&self, is_shut: bool) {
         if self.is_gate_shut.swap(is_shut, Ordering::Relaxed) != is_shut {

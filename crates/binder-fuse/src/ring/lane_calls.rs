@@ -223,7 +223,10 @@ impl DeviceState {
         }
         let context = self.frontend.context();
         for lane in &self.lanes.lanes {
-            lane.server.ring.set_gate(context.wants_idle_thread(lane.target.server));
+            let server = lane.target.server;
+            let ring = &lane.server.ring;
+            ring.tell_work(context.line_of_work(server), context.idle_threads(server));
+            ring.set_gate(context.wants_idle_thread(server));
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use binder_lane::{LaneId, LaneSegment};
 use binder_ring::SlotIndex;
 use binder_ring_client::lane::LaneSystem;
-use binder_ring_client::{ClientRing, RingOutcome, RingSystem, SleepEnd};
+use binder_ring_client::{ClientRing, ReadWait, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{
     ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN, BinderTransactionData, BinderWriteRead, Errno,
     LaneOpen,
@@ -109,12 +109,13 @@ impl LaneSystem for LaneContext<'_, '_> {
         if self.memory.write_returns(address, returns) { Ok(()) } else { Err(Errno::EFAULT) }
     }
 
-    fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome {
+    fn by_ring_waiting(&self, waits: ReadWait, call: &mut BinderWriteRead) -> RingOutcome {
         let before = call.write_consumed;
-        let outcome = self.ring.exchange(self.slot, call, &self.system(), self.memory);
+        let (slot, system) = (self.slot, self.system());
+        let outcome = self.ring.exchange_waiting(waits, slot, call, &system, self.memory);
         if outcome != RingOutcome::Done(Ok(())) {
             // An ioctl may change where the thread stands.
-            self.ring.segment().slot(self.slot).standing.store(0, Ordering::Relaxed);
+            self.ring.segment().slot(slot).standing.store(0, Ordering::Relaxed);
         }
         self.lanes.free_run(self.memory.commands_between(before, call.write_consumed));
         outcome

@@ -2,12 +2,12 @@
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::vec;
 use std::vec::Vec;
 
-use binder_ring::{BellState, Segment};
+use binder_ring::{BellState, SLEEPS, Segment};
 use binder_uapi::{BC_ENTER_LOOPER, BC_TRANSACTION, BinderTransactionData};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, fstat, memfd_create};
@@ -42,6 +42,8 @@ struct Driver<'a> {
     ring: &'a ClientRing,
     slot: SlotIndex,
     script: RefCell<VecDeque<(Asked, Deed, End)>>,
+    /// How often in a row it has slept.
+    sleeps: Cell<u32>,
 }
 
 /// Memory of the caller of which no byte can be reached but those of `lent`.
@@ -56,6 +58,10 @@ const READ_BUFFER: u64 = 0x5000;
 const READ_SIZE: u64 = 256;
 
 impl Driver<'_> {
+    fn new(ring: &ClientRing, slot: SlotIndex, script: VecDeque<(Asked, Deed, End)>) -> Driver<'_> {
+        Driver { ring, slot, script: RefCell::new(script), sleeps: Cell::new(0) }
+    }
+
     fn next(&self, asked: Asked) -> End {
         let (expected, deed, end) = self.script.borrow_mut().pop_front().expect("it is not over");
         assert_eq!(asked, expected);
@@ -97,6 +103,13 @@ impl RingSystem for Driver<'_> {
 
     fn sleep(&self, word: &AtomicU32, value: u32) -> SleepEnd {
         assert_eq!(word.load(Ordering::Relaxed), value);
+        // What the script calls a sleep is a long one.
+        let is_late =
+            matches!(self.script.borrow().front(), Some((_, _, Slept(SleepEnd::TimedOut))));
+        if is_late && self.sleeps.replace(self.sleeps.get() + 1) < SLEEPS - 1 {
+            return SleepEnd::TimedOut;
+        }
+        self.sleeps.set(0);
         let Slept(end) = self.next(Asked::Sleep) else { panic!("a sleep ends otherwise") };
         end
     }
@@ -154,7 +167,7 @@ fn answer(driver: &Driver<'_>) {
 /// A call that reads, with its outcome.
 fn read(ring: &ClientRing, script: &[(Asked, Deed, End)]) -> (RingOutcome, u64, Vec<u8>) {
     let slot = SlotIndex::new(5).expect("it exists");
-    let driver = Driver { ring, slot, script: RefCell::new(script.iter().copied().collect()) };
+    let driver = Driver::new(ring, slot, script.iter().copied().collect());
     let memory = Lent { lent: &[], returns: RefCell::default() };
     let mut call =
         BinderWriteRead { read_size: READ_SIZE, read_buffer: READ_BUFFER, ..Default::default() };
@@ -433,7 +446,7 @@ fn commands_and_what_they_point_to_are_copied_as_far_as_they_can_be() {
     for count in 0..=lent.len() {
         let memory = Lent { lent: &lent[..count], returns: RefCell::default() };
         let check = [(Asked::Sleep, answer as Deed, Slept(SleepEnd::Woken))];
-        let driver = Driver { ring: &ring, slot, script: RefCell::new(check.into()) };
+        let driver = Driver::new(&ring, slot, check.into());
         let mut call = BinderWriteRead {
             write_size: commands.len() as u64,
             write_consumed: 4,
@@ -467,7 +480,7 @@ fn returns_that_cannot_be_written_are_a_fault() {
     let (ring, _file) = used_ring();
     let slot = SlotIndex::new(5).expect("it exists");
     let script = [(Asked::Sleep, answer as Deed, Slept(SleepEnd::Woken))];
-    let driver = Driver { ring: &ring, slot, script: RefCell::new(script.into()) };
+    let driver = Driver::new(&ring, slot, script.into());
     let memory = Lent { lent: &[], returns: RefCell::default() };
     let mut call = BinderWriteRead { read_size: 5, read_buffer: 8, ..Default::default() };
     let outcome = ring.exchange(slot, &mut call, &driver, &memory);

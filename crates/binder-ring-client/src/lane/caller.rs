@@ -249,6 +249,8 @@ impl<P> CallerLane<P> {
         request.len.store(len, Ordering::Relaxed);
         request.cpu.store(cpu, Ordering::Relaxed);
         request.room.store(system.room(), Ordering::Relaxed);
+        let number = request.number.load(Ordering::Relaxed).wrapping_add(1);
+        request.number.store(number, Ordering::Relaxed);
         let server_cpu = lane_head.reply.cpu.load(Ordering::Relaxed);
         let driver_cpu = header(system).driver_cpu.load(Ordering::Relaxed);
         let other_cpu = if driver_cpu == NO_CPU { NO_CPU } else { server_cpu };

@@ -18,7 +18,12 @@ use crate::spin::SpinHistory;
 /// The lanes that a thread looks at, and what its looks were good for.
 #[derive(Debug)]
 pub(super) struct LaneLooks {
+    /// By their place in the table.
     lanes: [Option<HeldLane>; MOST_SERVED],
+    /// The place at which the next look begins: after that of the last call.
+    first: usize,
+    /// Whether it has left lanes as they were since it looked last.
+    has_laid_down: bool,
     /// When a sleep ends in which nothing comes. It may be past.
     until: Timespec,
     /// Reads that go to the driver at once before the thread looks again.
@@ -34,7 +39,9 @@ pub(super) struct LaneLooks {
 pub(super) enum Looked {
     /// A call, of a lane that the thread has no more among those that it looks at.
     Call(HeldLane, BinderTransactionData),
-    /// Nothing, or there is work of the driver's.
+    /// There is work of the driver's.
+    Shut,
+    /// Nothing.
     Nothing,
     /// The thread has handled a signal.
     Interrupted,
@@ -84,6 +91,8 @@ impl LaneLooks {
     pub(super) const fn new() -> Self {
         Self {
             lanes: [const { None }; MOST_SERVED],
+            first: 0,
+            has_laid_down: false,
             until: Timespec { tv_sec: 0, tv_nsec: 0 },
             pause: 0,
             next_pause: 0,
@@ -109,6 +118,7 @@ impl LaneLooks {
 
     /// Takes the lanes that no thread looks at. Those that the driver has taken back are given back.
     pub(super) fn take_free(&mut self, system: &impl LaneServing) {
+        self.has_laid_down = false;
         if self.held().count() < system.served().count() {
             while let Some(lane) = system.served().take_free() {
                 self.keep(lane);
@@ -119,8 +129,8 @@ impl LaneLooks {
 
     /// Looks at a lane, too, that the thread has.
     pub(super) fn keep(&mut self, lane: HeldLane) {
-        let vacant = self.lanes.iter_mut().find(|it| it.is_none());
-        *vacant.expect("a table has no more lanes") = Some(lane);
+        let place = lane.place();
+        self.lanes[place] = Some(lane);
     }
 
     /// Gives the lanes back that the driver has taken back.
@@ -151,8 +161,17 @@ impl LaneLooks {
         }
     }
 
-    /// The thread goes to the driver, and may be long.
+    /// Leaves all lanes to whoever looks first, which may be this thread, soon: callers find them as they are.
+    pub(super) fn lay_down<P>(&mut self, served: &ServedLanes<P>) {
+        self.has_laid_down = true;
+        self.lanes.iter_mut().filter_map(Option::take).for_each(|lane| served.release(lane));
+    }
+
+    /// The thread goes to the driver, and may be long: nor does it look at those that it has laid down.
     pub(super) fn leave(&mut self, system: &impl LaneServing) {
+        if self.has_laid_down {
+            self.take_free(system);
+        }
         if self.is_any() {
             self.prune(system);
             self.give_up(system.served());
@@ -179,25 +198,36 @@ impl LaneLooks {
         self.pause = 0;
     }
 
+    /// Whether the thread hears of its replies' completions before anything else.
+    pub(super) fn hears_completions(&self) -> bool {
+        self.write_pause > 0
+    }
+
     pub(super) fn note_look(&mut self, was_in_vain: bool) {
         if was_in_vain {
             self.pause = self.next_pause;
             self.next_pause = (self.next_pause * 2 + 1).min(MOST_PAUSE);
         } else {
-            // Where some callers have no lane, work of the driver's ends most looks.
             self.next_pause /= 2;
         }
     }
 
     /// Looks for a call, and sleeps, as long as a thread waits in its slot.
-    pub(super) fn look(&mut self, system: &impl LaneServing) -> Looked {
+    ///
+    /// If it is the driver's turn, what that has is done before any call.
+    pub(super) fn look(&mut self, system: &impl LaneServing, is_drivers_turn: bool) -> Looked {
         let cpu = system.cpu();
         loop {
-            if let Some((lane, call)) = self.take_call(system, cpu) {
+            let is_shut = header(system).gate.load(Ordering::Acquire) != 0;
+            if let Some((lane, call)) = self.take_call(system, cpu, is_shut && is_drivers_turn) {
+                self.first = lane.place() + 1;
                 return Looked::Call(lane, call);
             }
-            if !self.is_any() || header(system).gate.load(Ordering::Acquire) != 0 {
+            if !self.is_any() {
                 return Looked::Nothing;
+            }
+            if header(system).gate.load(Ordering::Acquire) != 0 {
+                return Looked::Shut;
             }
             match self.wait(system, cpu) {
                 SleepEnd::Woken => {}
@@ -212,8 +242,10 @@ impl LaneLooks {
         &mut self,
         system: &impl LaneServing,
         cpu: u32,
+        is_drivers_turn: bool,
     ) -> Option<(HeldLane, BinderTransactionData)> {
-        for at in 0..MOST_SERVED {
+        let first = self.first;
+        for at in (0..MOST_SERVED).map(|step| (first + step) % MOST_SERVED) {
             let Some(held) = &self.lanes[at] else { continue };
             let lane = system.served().get(held);
             if lane.is_useless() || !is_granted(system, lane.id, lane.at) {
@@ -223,6 +255,7 @@ impl LaneLooks {
             let segment = lane.place.segment();
             let head = segment.head();
             match head.word.state() {
+                LaneState::Posted if !lane.is_next(system) || is_drivers_turn => {}
                 LaneState::Posted => {
                     if let Some(call) = lane.take(system) {
                         return Some((self.lanes[at].take()?, call));
@@ -262,8 +295,10 @@ impl LaneLooks {
         }
         let cpus = [cpu, other_cpu];
         let until = &mut self.until;
+        served.count_sleeper(true);
         let waited =
             wait_for_call(&segments, &header.gate, &mut waits, until, cpus, &self.spins, system);
+        served.count_sleeper(false);
         if let Some(lane) = waited.woken_by.and_then(|at| self.held().nth(at)) {
             served.get(lane).note_in_vain();
         }

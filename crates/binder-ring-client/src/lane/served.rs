@@ -25,6 +25,8 @@ pub struct ServedLanes<P> {
     entries: [ServedEntry<P>; MOST_SERVED],
     /// As many there are, for a look without more.
     count: AtomicUsize,
+    /// As many threads sleep that look for calls.
+    sleepers: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -57,6 +59,8 @@ pub(super) struct ServedLane<P> {
     cookie: u64,
     /// How often in a row it has woken the thread that looks at it, or had a call, and none was served.
     wakes_in_vain: Cell<u32>,
+    /// The number of a call that was found while the driver had work, and the end of the driver's line then.
+    found: Cell<Option<(u32, u32)>>,
 }
 
 /// What a process has of a lane by which it is called.
@@ -76,6 +80,13 @@ pub(super) struct HeldLane {
     _of_one_thread: PhantomData<Cell<()>>,
 }
 
+impl HeldLane {
+    /// Its place in the table.
+    pub(super) fn place(&self) -> usize {
+        self.at
+    }
+}
+
 /// A lane that has woken a thread so often in a row for nothing is used no more.
 const MOST_IN_VAIN: u32 = 1000;
 
@@ -88,12 +99,28 @@ impl<P> Default for ServedLanes<P> {
 impl<P> ServedLanes<P> {
     /// No lanes.
     pub const fn new() -> Self {
-        Self { entries: [const { ServedEntry::new() }; MOST_SERVED], count: AtomicUsize::new(0) }
+        Self {
+            entries: [const { ServedEntry::new() }; MOST_SERVED],
+            count: AtomicUsize::new(0),
+            sleepers: AtomicU32::new(0),
+        }
     }
 
     /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
+    }
+
+    /// Counts this thread among those that sleep, or no more.
+    #[inline(always)]
+    pub(super) fn count_sleeper(&self, sleeps: bool) {
+        let change = if sleeps { 1 } else { u32::MAX };
+        self.sleepers.fetch_add(change, Ordering::Relaxed);
+    }
+
+    /// Whether another thread sleeps that looks for calls.
+    pub(super) fn has_sleeper(&self) -> bool {
+        self.sleepers.load(Ordering::Relaxed) > 0
     }
 
     fn held(&self, at: usize) -> HeldLane {
@@ -107,7 +134,9 @@ impl<P> ServedLanes<P> {
 
     /// Takes a lane that no thread has.
     pub(super) fn take_free(&self) -> Option<HeldLane> {
-        let at = self.entries.iter().position(|entry| entry.change(FREE, HELD))?;
+        let is_free = |entry: &ServedEntry<P>| entry.holder.load(Ordering::Relaxed) == FREE;
+        let take = |entry: &ServedEntry<P>| is_free(entry) && entry.change(FREE, HELD);
+        let at = self.entries.iter().position(take)?;
         Some(self.held(at))
     }
 
@@ -122,8 +151,8 @@ impl<P> ServedLanes<P> {
         let Some(entry) = self.entries.iter().find(|entry| entry.change(VACANT, HELD)) else {
             return Err(place);
         };
-        let (at, wakes_in_vain) = (at as usize, Cell::new(0));
-        let lane = ServedLane { id, at, place, sender_pid, ptr, cookie, wakes_in_vain };
+        let (at, wakes_in_vain, found) = (at as usize, Cell::new(0), Cell::new(None));
+        let lane = ServedLane { id, at, place, sender_pid, ptr, cookie, wakes_in_vain, found };
         // SAFETY: the entry was vacant, and this thread has it.
         unsafe { *entry.lane.get() = Some(lane) };
         self.count.fetch_add(1, Ordering::Relaxed);
@@ -165,6 +194,7 @@ impl<P> ServedLanes<P> {
             entry.holder.store(VACANT, Ordering::Relaxed);
         }
         self.count.store(0, Ordering::Relaxed);
+        self.sleepers.store(0, Ordering::Relaxed);
     }
 
     /// Takes all lanes out that no thread has. Returns what the process had of them.
@@ -267,6 +297,20 @@ impl<P: ServedPlace> ServedLane<P> {
         ended
     }
 
+    /// Whether the call that is there comes before all that the driver has in line: what is in line when a call is found is before
+    /// it.
+    pub(super) fn is_next(&self, system: &impl LaneServing<Served = P>) -> bool {
+        let header = header(system);
+        if header.gate.load(Ordering::Acquire) == 0 {
+            return true;
+        }
+        let number = self.place.segment().head().request.number.load(Ordering::Relaxed);
+        let found = self.found.get().filter(|(found, _)| *found == number);
+        let (_, end) = found.unwrap_or_else(|| (number, header.line.end()));
+        self.found.set(Some((number, end)));
+        header.line.has_passed(end)
+    }
+
     /// Takes the call that is there, if it can be served now.
     pub(super) fn take(
         &self,
@@ -283,12 +327,10 @@ impl<P: ServedPlace> ServedLane<P> {
     fn try_take(&self, system: &impl LaneServing<Served = P>) -> Option<BinderTransactionData> {
         let note = note(system);
         note.begin(self.id, NoteKind::Serves);
-        let may_serve = is_granted(system, self.id, self.at)
-            && header(system).gate.load(Ordering::Acquire) == 0
-            && !system.is_call_lent(&self.place);
+        let may_serve = is_granted(system, self.id, self.at) && !system.is_call_lent(&self.place);
         let segment = self.place.segment();
         let head = segment.head();
-        if !may_serve || !head.word.claim() {
+        if !may_serve || !self.is_next(system) || !head.word.claim() {
             let _ = note.end(self.id, NoteKind::Serves);
             if !may_serve {
                 self.decline();

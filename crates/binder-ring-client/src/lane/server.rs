@@ -24,6 +24,10 @@ use crate::ring::ClientRing;
 /// A thread that looks again after so many ticks of a counter, of which a machine has some 25 million to some billions in a second, has
 /// done something else meanwhile.
 const SOON_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 21 } else { 1 << 16 };
+/// A call that is served for so many ticks is no short one.
+const SHORT_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 18 } else { 1 << 13 };
+/// So many short calls after one that was not, another is not expected.
+const DOUBTS: u32 = 1 << 6;
 /// The most replies after which a thread does not look.
 const MOST_LATE: u32 = 1 << 8;
 
@@ -37,7 +41,21 @@ pub(super) struct LaneServer {
     is_orphan: bool,
     /// Whether it has replied by a lane, and read nothing since: the completion is still to come.
     owes_completion: bool,
+    /// Whether it has served a call of a lane last: what the driver has is next.
+    is_drivers_turn: bool,
+    services: Services,
     returns: Returns,
+}
+
+/// How long a thread has served its last calls.
+///
+/// The callers of its other lanes wait for it meanwhile, if that is less than a way by the driver to another thread takes.
+#[derive(Debug)]
+struct Services {
+    began_at: u64,
+    ended_at: u64,
+    /// As many calls are to be short before others are taken to be.
+    doubts: u32,
 }
 
 /// How soon a thread has looked for the next call after its replies.
@@ -58,8 +76,18 @@ struct Returns {
 impl LaneServer {
     pub(super) const fn new() -> Self {
         let looks = LaneLooks::new();
+        let services = Services { began_at: 0, ended_at: 0, doubts: 0 };
         let returns = Returns { replied_at: None, late: 0, next_late: 0 };
-        Self { looks, serving: None, is_orphan: false, owes_completion: false, returns }
+        let [is_orphan, owes_completion, is_drivers_turn] = [false; 3];
+        Self {
+            looks,
+            serving: None,
+            is_orphan,
+            owes_completion,
+            is_drivers_turn,
+            services,
+            returns,
+        }
     }
 
     /// Whether the thread serves a call.
@@ -95,9 +123,17 @@ impl LaneServer {
         finish(system, call, &returns)
     }
 
-    /// The thread goes to the driver, and may be long.
-    pub(super) fn leave(&mut self, system: &impl LaneServing) {
+    /// The thread goes to the driver. It is back soon from a reply of which it hears at once.
+    pub(super) fn leave(&mut self, system: &impl LaneServing, parsed: &LaneCommands) {
         self.returns.replied_at = None;
+        if !(parsed.has_reply && self.looks.hears_completions()) {
+            self.looks.leave(system);
+        }
+    }
+
+    /// The thread has found that there is nothing of the driver's, and waits there for what comes.
+    #[cold]
+    pub(super) fn stay(&mut self, system: &impl LaneServing) {
         self.looks.leave(system);
     }
 
@@ -155,7 +191,7 @@ impl LaneServer {
         if self.looks.pauses(is_idle) {
             return false;
         }
-        header(system).gate.load(Ordering::Acquire) == 0 && system.may_look()
+        system.may_look()
     }
 
     /// Serves the call that comes next, if one comes by a lane before the driver has work.
@@ -174,22 +210,44 @@ impl LaneServer {
         let is_awaited = self.looks.is_awaited(system);
         self.returns.end(system.ticks(), is_awaited);
         self.looks.take_free(system);
-        let looked = self.looks.look(system);
+        let looked = self.looks.look(system, self.is_drivers_turn);
+        self.is_drivers_turn = matches!(looked, Looked::Call(..));
         self.looks.note_look(matches!(looked, Looked::Nothing));
-        self.looks.give_up(system.served());
         match looked {
             Looked::Call(lane, head) => {
+                self.leave_others(system);
                 (self.serving, self.is_orphan) = (Some(lane), false);
+                self.services.begin(system.ticks());
                 free_if_idle(system, call, parsed);
                 let mut returns = LaneReturns::new();
                 returns.push_transaction(BR_TRANSACTION, &head);
                 finish(system, call, &returns)
             }
-            Looked::Nothing => LaneEnd::ByRing,
+            Looked::Shut => {
+                self.looks.lay_down(system.served());
+                LaneEnd::ByRingAtOnce
+            }
+            Looked::Nothing => {
+                self.looks.give_up(system.served());
+                LaneEnd::ByRing
+            }
             Looked::Interrupted => {
+                self.looks.give_up(system.served());
                 free_if_idle(system, call, parsed);
                 LaneEnd::Ended(RingOutcome::Done(Err(Errno::EINTR)))
             }
+        }
+    }
+
+    /// Leaves the other lanes of a thread that has taken a call: their callers wait for it, or go to the driver, which wakes another
+    /// thread.
+    fn leave_others(&mut self, system: &impl LaneServing) {
+        let has_idle_threads = system.served().has_sleeper()
+            || header(system).idle_threads.load(Ordering::Relaxed) > 0;
+        if has_idle_threads && !self.services.are_short() {
+            self.looks.give_up(system.served());
+        } else {
+            self.looks.lay_down(system.served());
         }
     }
 
@@ -209,18 +267,21 @@ impl LaneServer {
         let may_complete = room == 0 || room >= LaneReturns::MOST_BYTES as u64;
         let may_reply = may_complete && !self.is_orphan;
         let will_look = self.returns.will_be_soon();
+        self.services.end(system.ticks());
         if let Some(reply) = parsed.plain_send(true).filter(|_| may_reply)
             && let Some(lane) = self.serving.take_if(|lane| {
                 let lane = system.served().get(lane);
                 lane.reply(system, reply, will_look).is_ok()
             })
         {
-            self.returns.begin(system.ticks());
+            self.returns.begin(self.services.ended_at);
             self.looks.keep(lane);
             return self.complete(system, call, parsed);
         }
         self.hand_over(system);
+        self.leave(system, parsed);
         if !parsed.has_reply {
+            self.services.doubt();
             return LaneEnd::ByRing;
         }
         let Some(orphan) = self.serving.take() else { return LaneEnd::ByRing };
@@ -264,6 +325,33 @@ impl LaneServer {
         } else {
             system.served().release(held);
         }
+    }
+}
+
+impl Services {
+    /// Whether calls are taken to be short.
+    fn are_short(&self) -> bool {
+        self.doubts == 0
+    }
+
+    /// The thread has taken a call.
+    fn begin(&mut self, now: u64) {
+        self.began_at = now;
+    }
+
+    /// The thread replies, or does something else.
+    fn end(&mut self, now: u64) {
+        self.ended_at = now;
+        if now.wrapping_sub(self.began_at) > SHORT_TICKS {
+            self.doubt();
+        } else {
+            self.doubts = self.doubts.saturating_sub(1);
+        }
+    }
+
+    /// The call is none that is known to be short.
+    fn doubt(&mut self) {
+        self.doubts = DOUBTS;
     }
 }
 

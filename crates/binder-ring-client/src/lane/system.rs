@@ -22,7 +22,7 @@ use super::commands::ReceivedBuffers;
 use super::look::LaneWaits;
 use super::served::{ServedLanes, ServedPlace};
 use crate::caller::{RingSystem, SleepEnd};
-use crate::exchange::RingOutcome;
+use crate::exchange::{ReadWait, RingOutcome};
 use crate::ring::{ClientRing, create_shared, map_shared};
 
 /// A thread that makes a call, in its process.
@@ -70,7 +70,13 @@ pub trait LaneSystem: RingSystem {
 
     /// Makes a call by the ring, and frees what it has freed. What the driver tells of the thread's standing is forgotten if it
     /// does not end well.
-    fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome;
+    fn by_ring_waiting(&self, waits: ReadWait, call: &mut BinderWriteRead) -> RingOutcome;
+
+    /// The same, with a read that waits.
+    fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome {
+        self.by_ring_waiting(ReadWait::UntilReady, call)
+    }
+
     /// Asks for a lane.
     ///
     /// # Errors

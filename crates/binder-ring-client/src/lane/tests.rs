@@ -8,9 +8,9 @@ use std::vec;
 use std::vec::Vec;
 
 use binder_lane::layout::{CallOutcome, SEGMENT_BYTES};
-use binder_lane::{CallLeft, LaneId, LaneNote, LaneSegment, LeftToDriver, NoteKind};
-use binder_ring::SlotIndex;
+use binder_lane::{CallLeft, LaneId, LaneNote, LaneSegment, LaneState, LeftToDriver, NoteKind};
 use binder_ring::layout::IN_NO_CALL;
+use binder_ring::{SLEEPS, SlotIndex};
 use binder_uapi::{
     BC_FREE_BUFFER, BC_TRANSACTION, BR_DEAD_REPLY, BR_NOOP, BR_REPLY, BR_TRANSACTION_COMPLETE,
     BinderTransactionData, BinderWriteRead, Errno, LaneOpen,
@@ -19,7 +19,7 @@ use rustix::fd::OwnedFd;
 use zerocopy::{FromBytes as _, IntoBytes as _};
 
 use super::*;
-use crate::{ClientRing, RingOutcome, RingSystem, SleepEnd};
+use crate::{ClientRing, ReadWait, RingOutcome, RingSystem, SleepEnd};
 
 const LANE: u32 = 9;
 const BUFFER: u64 = 1 << 20;
@@ -45,6 +45,9 @@ struct Process {
     /// How often it is asked, for a lane and for calls by the ring.
     asked: Cell<u32>,
     by_ring: Cell<u32>,
+    /// Whether the driver has nothing for who would not wait for it, and how often it was asked so.
+    has_nothing: Cell<bool>,
+    at_once: Cell<u32>,
     returns: RefCell<Vec<u8>>,
     received: RefCell<Vec<u8>>,
     served: ServedLanes<LaneSegment>,
@@ -66,6 +69,8 @@ impl Process {
             opens: Cell::new(Ok(())),
             asked: Cell::new(0),
             by_ring: Cell::new(0),
+            has_nothing: Cell::new(false),
+            at_once: Cell::new(0),
             returns: RefCell::default(),
             received: RefCell::default(),
             served: ServedLanes::new(),
@@ -221,7 +226,13 @@ impl LaneSystem for Process {
         Ok(())
     }
 
-    fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome {
+    fn by_ring_waiting(&self, waits: ReadWait, call: &mut BinderWriteRead) -> RingOutcome {
+        if waits == ReadWait::Never {
+            self.at_once.set(self.at_once.get() + 1);
+            if self.has_nothing.get() {
+                return RingOutcome::Done(Err(Errno::EAGAIN));
+            }
+        }
         self.by_ring.set(self.by_ring.get() + 1);
         call.write_consumed = call.write_size;
         RingOutcome::Done(Ok(()))
@@ -417,10 +428,29 @@ fn the_reply_before_is_not_that_of_a_call_which_a_handler_has_left() {
 }
 
 #[test]
+fn a_thread_that_sleeps_is_waited_for_longer_than_one_that_does_something_else() {
+    for (is_asleep, sleeps) in [(false, 1), (true, SLEEPS)] {
+        let process = Process::new();
+        let mut caller = process.with_lane();
+        assert!(!is_asleep || process.lane().head().word.prepare_server_to_sleep().is_some());
+        let late: Deed = (nothing, SleepEnd::TimedOut);
+        process.play(&vec![late; sleeps as usize]);
+        assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::ByRing);
+        assert!(process.script.borrow().is_empty());
+        assert_eq!(process.lane().head().word.state(), LaneState::Cold, "it is taken back");
+    }
+}
+
+#[test]
 fn a_long_call_is_the_drivers_who_knows_whether_it_is_served() {
+    // It waits for longer than for a thread that does not come.
+    let late: [Deed; 1 + SLEEPS as usize] = core::array::from_fn(|at| {
+        let deed: fn(&Process) = if at == 0 { claim } else { nothing };
+        (deed, SleepEnd::TimedOut)
+    });
     let process = Process::new();
     let mut caller = process.with_lane();
-    process.play(&[(claim, SleepEnd::TimedOut)]);
+    process.play(&late);
     let (end, call) = process.call(&mut caller, &send());
     assert_eq!((end, call.write_consumed), (LaneEnd::ReadByRing, call.write_size));
     for (error, end) in [
@@ -430,7 +460,7 @@ fn a_long_call_is_the_drivers_who_knows_whether_it_is_served() {
         let process = Process::new();
         let mut caller = process.with_lane();
         process.adopts.set(Err(error));
-        process.play(&[(claim, SleepEnd::TimedOut)]);
+        process.play(&late);
         assert_eq!(process.call(&mut caller, &send()).0, end);
         let returns = process.returns.take();
         let is_dead = returns.ends_with(&BR_DEAD_REPLY.to_ne_bytes());

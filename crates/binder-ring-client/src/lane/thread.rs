@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering;
 
 use binder_ring::SlotIndex;
-use binder_uapi::BinderWriteRead;
+use binder_uapi::{BinderWriteRead, Errno};
 
 use super::LaneEnd;
 use super::caller::LaneCaller;
@@ -11,7 +11,7 @@ use super::commands::LaneCommands;
 use super::served::{ServedLanes, ServedPlace};
 use super::server::LaneServer;
 use super::system::{LaneServing, header};
-use crate::exchange::RingOutcome;
+use crate::exchange::{ReadWait, RingOutcome};
 use crate::ring::ClientRing;
 
 /// What a thread has of a device's lanes.
@@ -48,12 +48,22 @@ impl<P> ThreadLanes<P> {
         } else if self.server.may_look(system, call, commands) {
             self.server.look(system, call, commands)
         } else {
-            self.server.leave(system);
+            self.server.leave(system, commands);
             self.caller.call(system, call, commands)
         };
         let outcome = match end {
             LaneEnd::Done => return RingOutcome::Done(Ok(())),
             LaneEnd::ByRing => system.by_ring(call),
+            LaneEnd::ByRingAtOnce => {
+                let outcome = system.by_ring_waiting(ReadWait::Never, call);
+                if outcome == RingOutcome::Done(Err(Errno::EAGAIN)) {
+                    // Another thread was first.
+                    self.server.stay(system);
+                    system.by_ring(call)
+                } else {
+                    outcome
+                }
+            }
             LaneEnd::ReadByRing => {
                 call.write_consumed = call.write_size;
                 system.by_ring(call)

@@ -34,6 +34,9 @@ pub(super) fn call_and_wait(
     if woken == Woken::Wake {
         system.wake(word.word());
     }
+    // A thread that sleeps comes when it is woken, and one that looks comes when it has done what it does. That may be long, and others
+    // may be idle.
+    let mut is_hasty = woken == Woken::Awake;
     let mut in_vain = 0;
     spins.spin(own_cpu, other_cpu, || word.is_over() || system.has_handled_signal());
     loop {
@@ -45,11 +48,18 @@ pub(super) fn call_and_wait(
             return waited(CallLeft::Over, is_interrupted, system);
         };
         in_vain += 1;
-        match system.sleep(word.word(), value) {
+        let slept = if is_hasty {
+            system.sleep(word.word(), value)
+        } else {
+            system.sleep_long(word.word(), value)
+        };
+        match slept {
             SleepEnd::Woken => {}
+            SleepEnd::TimedOut if is_hasty && word.is_served() => {}
             SleepEnd::TimedOut => in_vain = MOST_IN_VAIN,
             SleepEnd::Interrupted => return waited(word.leave(), true, system),
         }
+        is_hasty = false;
     }
 }
 

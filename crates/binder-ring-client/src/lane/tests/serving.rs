@@ -1,6 +1,5 @@
 //! A thread that serves, whose callers and driver are played.
 
-use binder_lane::LaneState;
 use binder_ring::layout::IS_LOOPER;
 use binder_uapi::{BC_ENTER_LOOPER, BC_REPLY, BR_TRANSACTION, LaneAccept};
 use rustix::thread::Timespec;
@@ -62,7 +61,7 @@ impl LaneServing for Process {
     }
 
     fn sleep_on(&self, words: &LaneWaits, until: &Timespec) -> (SleepEnd, Option<usize>) {
-        assert_eq!(words.waits().len(), 2, "the lane's and the gate");
+        assert_eq!(words.waits().len(), self.served.count() + 1, "the lanes' and the gate");
         let (deed, end) = self.script.borrow_mut().pop_front().expect("it sleeps no more");
         let is_new = until.tv_sec == 1 && until.tv_nsec == 19_999_999;
         assert!(
@@ -247,4 +246,82 @@ fn a_thread_that_has_callers_wait_looks_at_no_lane_for_some_replies() {
         process.ticks.set(process.ticks.get() + (1 << 40));
         server.serve();
     }
+}
+
+fn shut_gate(process: &Process, is_shut: bool) {
+    process.ring.segment.header().gate.store(is_shut.into(), Ordering::Relaxed);
+}
+
+#[test]
+fn what_the_driver_has_in_line_when_a_call_comes_is_before_it() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    server.serve();
+    assert_eq!(server.run(&answer(), 256).0, DONE);
+    // Numbers begin anew.
+    let line = &process.ring.segment.header().line;
+    shut_gate(&process, true);
+    call(&process);
+    for (first, next) in [(u32::MAX, 1), (0, 5)] {
+        line.set(first, next);
+        assert_eq!(server.run(&[], 256).0, DONE);
+        assert_eq!(server.state(), LaneState::Posted, "it waits for its turn");
+    }
+    assert_eq!((process.at_once.replace(0), process.by_ring.replace(0)), (2, 2));
+    // What has come to the line since then comes later.
+    line.set(1, 5);
+    assert_eq!((server.run(&[], 256).0, server.state()), (DONE, LaneState::Claimed));
+    assert_eq!(server.run(&answer(), 256).0, DONE);
+    // One after the other: even if its turn has come, the driver's is first.
+    call(&process);
+    line.set(5, 5);
+    assert_eq!((server.run(&[], 256).0, server.state()), (DONE, LaneState::Posted));
+    assert_eq!(process.at_once.get(), 1);
+    assert_eq!((server.run(&[], 256).0, server.state()), (DONE, LaneState::Claimed));
+}
+
+#[test]
+fn a_thread_for_which_the_driver_has_nothing_waits_there() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    server.serve();
+    assert_eq!(server.run(&answer(), 256).0, DONE);
+    // Another thread was first.
+    process.has_nothing.set(true);
+    shut_gate(&process, true);
+    process.ring.segment.header().line.set(1, 2);
+    call(&process);
+    assert_eq!(server.run(&[], 256).0, DONE);
+    assert_eq!((process.at_once.get(), process.by_ring.get()), (1, 1));
+    assert_eq!(server.state(), LaneState::Cold, "its caller goes there, too");
+}
+
+#[test]
+fn callers_wait_for_short_calls_of_others_while_long_ones_leave_them_to_other_threads() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    let (start, _file) = create_segment().expect("a segment");
+    #[expect(unsafe_code, reason = "the segment is found")]
+    // SAFETY: it stays mapped.
+    let other = unsafe { LaneSegment::new(start) };
+    let accepted = LaneAccept { id: LANE + 1, place: 3, ..Default::default() };
+    let header = process.ring.segment.header();
+    header.lanes[3].store(LANE + 1, Ordering::Relaxed);
+    assert!(process.served.add(&accepted, other).is_ok());
+    let mut state_of_other = |others: u32, ticks: u64| {
+        header.idle_threads.store(others, Ordering::Relaxed);
+        server.serve();
+        let state = other.head().word.state();
+        process.ticks.set(process.ticks.get() + ticks);
+        assert_eq!(server.run(&answer(), 256).0, DONE);
+        state
+    };
+    assert_eq!(state_of_other(1, 0), LaneState::Warm);
+    // Of one that takes long the others have known nothing; of the next ones they beware.
+    assert_eq!(state_of_other(1, 1 << 40), LaneState::Warm);
+    for _ in 0..64 {
+        assert_eq!(state_of_other(1, 0), LaneState::Cold);
+    }
+    assert_eq!(state_of_other(1, 1 << 40), LaneState::Warm);
+    assert_eq!(state_of_other(0, 0), LaneState::Warm, "there is no other thread");
 }
