@@ -6,9 +6,11 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
+use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
@@ -420,13 +422,38 @@ fn order() -> Outcome {
     let _server = Server::start("server")?;
     let client = open()?;
     warm_up(&client)?;
-    for expected in 1..=100_u32 {
+    count_oneways(&client, 1..=100)?;
+    // While others keep the server busy, by lanes and by the driver.
+    let is_over = AtomicBool::new(false);
+    let crowd = |open: fn() -> Outcome<BinderClient>| -> Result<(), String> {
+        let other = open().map_err(|error| error.to_string())?;
+        while !is_over.load(Ordering::Relaxed) {
+            echo(&other, 8).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let by_fuse = || Ok(BinderClient::open_without_ring(Path::new(DEVICE))?);
+        let others: [fn() -> Outcome<BinderClient>; 4] = [open, open, by_fuse, by_fuse];
+        let others = others.map(|open| scope.spawn(move || crowd(open)));
+        let counted = count_oneways(&client, 101..=1000);
+        is_over.store(true, Ordering::Relaxed);
+        for other in others {
+            other.join().map_err(|_| "it panics")??;
+        }
+        counted
+    })
+}
+
+/// Sends one-ways to a server of one thread, and after each a call that tells how many there were.
+fn count_oneways(client: &BinderClient, numbers: RangeInclusive<u32>) -> Outcome {
+    for expected in numbers {
         let head = send(ECHO, TF_ONE_WAY, &[]);
         let commands = [&BC_TRANSACTION.to_ne_bytes()[..], head.as_bytes()].concat();
         client.exchange(&commands, &[], &mut [0; 256])?;
         let count = client.call(COUNT, &[])?;
         expect("one-ways before a call", &count[..], &expected.to_ne_bytes())?;
-        echo(&client, 4)?;
+        echo(client, 4)?;
     }
     Ok(())
 }
