@@ -408,10 +408,12 @@ static void play(void)
 		       { "relays", relays },	 { "files", files },	       { "crowds", crowds },
 		       { "confined", confined }, { "ends", ends },	       { "filtered", filtered } };
 	for (is_eager = 0; is_eager < 2; is_eager++) {
+		alarm(HANG_TIMEOUT_S);
 		start_service(serve_until_killed);
 		device = open_client();
 		warm_up();
 		for (size_t at = 0; at < sizeof scenes / sizeof *scenes; at++) {
+			alarm(HANG_TIMEOUT_S);
 			scenes[at].play();
 			printf("%s\n", scenes[at].name);
 			fflush(stdout);
@@ -423,7 +425,6 @@ static void play(void)
 int main(int argc, char **argv)
 {
 	if (argc == 1) {
-		alarm(HANG_TIMEOUT_S);
 		play();
 		return 0;
 	}
