@@ -202,6 +202,9 @@ int main(int argc, char **argv)
 	for (size_t at = 0; at < OTHERS; at++)
 		CHECK(pthread_create(&threads[at], NULL, others[at], NULL) == 0);
 	CHECK(waitpid(stopper, NULL, 0) == stopper);
+	// On a busy machine that may have been too short for one of them.
+	for (int wait = 0; wait < 200 && !(calls && handler_calls && jumps && children); wait++)
+		usleep(100000);
 	is_over = 1;
 	for (size_t at = 0; at < OTHERS; at++)
 		CHECK(pthread_join(threads[at], NULL) == 0);

@@ -58,7 +58,7 @@ pub struct SegmentHeader {
     pub gate: AtomicU32,
     /// How many lanes to the client's objects it has not taken yet.
     pub offered_lanes: AtomicU32,
-    /// The client's line of work, as the driver has it: what is in line has numbers from [`first`](WorkLine::first) on.
+    /// The client's line of work, as the driver has it: how much of it was taken, and how much has come.
     pub line: WorkLine,
     /// How many of the client's threads wait in the driver for what comes next.
     pub idle_threads: AtomicU32,

@@ -171,7 +171,8 @@ fn an_object_goes_back_and_forth() -> Outcome {
     becomes("objects", &before, || Ok(device.node_count()))?;
     expect("dropped while we hold it", drops.load(Ordering::Relaxed), 0)?;
     drop(object);
-    expect("dropped", drops.load(Ordering::Relaxed), 1)
+    // A thread that was told that nobody else holds it may be about to let go.
+    becomes("dropped", &1, || Ok(drops.load(Ordering::Relaxed)))
 }
 
 fn a_thousand_clients_leave_nothing() -> Outcome {
