@@ -3,8 +3,8 @@
 //   gcc -O2 -pthread -o lane_server lane_server.c
 //   lane_server                  plays all scenes, with ANYBINDER_LANES=4
 //   lane_server server           serves, and says that it is ready on its standard output
-//   lane_server client           calls it
 //   lane_server "eager server"   the same; it writes a reply, and then reads what comes
+//   lane_server client           calls such a server
 //
 // How many calls the driver has seen is what its statistics say, so nothing else may use it meanwhile.
 #include "passes_by.h"

@@ -127,8 +127,8 @@ impl WorkQueue {
     /// has a lower one than all.
     pub(crate) fn tickets(&self) -> [i64; 2] {
         let next = self.next_ticket;
-        let first = self.entries.iter().find(|entry| entry.work.is_some());
-        [first.map_or(next, |first| first.ticket), next]
+        // The first entry is never an empty one.
+        [self.entries.front().map_or(next, |first| first.ticket), next]
     }
 
     /// Whether a call, one-way or reply waits.

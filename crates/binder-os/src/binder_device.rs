@@ -423,17 +423,25 @@ impl BinderDevice {
         request: u32,
         argument: &mut T,
     ) -> io::Result<()> {
-        assert_eq!(payload_len(request), size_of::<T>(), "the argument of this request");
-        let request = request as libc::Ioctl;
-        // SAFETY: a binder request reads and writes as many bytes behind its argument as its
-        // number tells, which is the size of `T`, where any bytes are valid. Of the addresses
-        // inside, BINDER_WRITE_READ reads the commands and writes the returns, each within the
-        // length given, and both are live in `write_read`; a ring changes none of these addresses and lengths. Addresses inside the commands are only
-        // read from, and fault if they are wrong.
-        let result =
-            unsafe { libc::ioctl(self.file.as_raw_fd(), request, ptr::from_mut(argument)) };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        ioctl(self.as_fd(), request, argument)
     }
+}
+
+/// Makes one of binder's requests.
+fn ioctl<T: FromBytes + IntoBytes + Immutable>(
+    file: BorrowedFd<'_>,
+    request: u32,
+    argument: &mut T,
+) -> io::Result<()> {
+    assert_eq!(payload_len(request), size_of::<T>(), "the argument of this request");
+    let request = request as libc::Ioctl;
+    // SAFETY: a binder request reads and writes as many bytes behind its argument as its
+    // number tells, which is the size of `T`, where any bytes are valid. Of the addresses
+    // inside, BINDER_WRITE_READ reads the commands and writes the returns, each within the
+    // length given, and both are live in `write_read`; a ring changes none of these addresses and lengths. Addresses inside the commands are only
+    // read from, and fault if they are wrong.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), request, ptr::from_mut(argument)) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Has a binderfs make a device of this name.
@@ -448,10 +456,7 @@ pub fn add_device(control: &Path, name: &str) -> io::Result<()> {
     let (_, room) = wanted.name.split_last_mut().unwrap_or((&mut 0, &mut []));
     let room = room.get_mut(..name.len()).ok_or(Errno::NAMETOOLONG)?;
     room.copy_from_slice(name.as_bytes());
-    let request = BINDER_CTL_ADD as libc::Ioctl;
-    // SAFETY: the request's number carries the size of its argument, in which the driver reads the name and writes two numbers.
-    let result = unsafe { libc::ioctl(control.as_raw_fd(), request, &raw mut wanted) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    ioctl(control.as_fd(), BINDER_CTL_ADD, &mut wanted)
 }
 
 impl AsFd for BinderDevice {

@@ -53,7 +53,6 @@ pub(super) struct LaneServer {
 #[derive(Debug)]
 struct Services {
     began_at: u64,
-    ended_at: u64,
     /// As many calls are to be short before others are taken to be.
     doubts: u32,
 }
@@ -76,7 +75,7 @@ struct Returns {
 impl LaneServer {
     pub(super) const fn new() -> Self {
         let looks = LaneLooks::new();
-        let services = Services { began_at: 0, ended_at: 0, doubts: 0 };
+        let services = Services { began_at: 0, doubts: 0 };
         let returns = Returns { replied_at: None, late: 0, next_late: 0 };
         let [is_orphan, owes_completion, is_drivers_turn] = [false; 3];
         Self {
@@ -267,14 +266,15 @@ impl LaneServer {
         let may_complete = room == 0 || room >= LaneReturns::MOST_BYTES as u64;
         let may_reply = may_complete && !self.is_orphan;
         let will_look = self.returns.will_be_soon();
-        self.services.end(system.ticks());
+        let now = system.ticks();
+        self.services.end(now);
         if let Some(reply) = parsed.plain_send(true).filter(|_| may_reply)
             && let Some(lane) = self.serving.take_if(|lane| {
                 let lane = system.served().get(lane);
                 lane.reply(system, reply, will_look).is_ok()
             })
         {
-            self.returns.begin(self.services.ended_at);
+            self.returns.begin(now);
             self.looks.keep(lane);
             return self.complete(system, call, parsed);
         }
@@ -341,7 +341,6 @@ impl Services {
 
     /// The thread replies, or does something else.
     fn end(&mut self, now: u64) {
-        self.ended_at = now;
         if now.wrapping_sub(self.began_at) > SHORT_TICKS {
             self.doubt();
         } else {
