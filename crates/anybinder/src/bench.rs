@@ -1,7 +1,8 @@
 //! `anybinder bench`: what a device achieves, beside its baselines.
 //!
-//! Without a device named, the bench is run again in a world of its own, where it finds one.
+//! Without a device named, the bench is run again in a world of its own, which is as those of `anybinder run`.
 
+use std::env;
 use std::process::ExitCode;
 
 use binder_bench::Bench;
@@ -10,6 +11,7 @@ use binder_fuse::Options;
 use crate::cli::{DeliveryChoice, driver_options};
 use crate::demo::this_program;
 use crate::failure::{Failure, failed};
+use crate::preload::RingEnvironment;
 use crate::run::DEVICE_MODE;
 use crate::world::{SupervisionChoice, World};
 
@@ -18,16 +20,14 @@ pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
         bench.run(&mut std::io::stdout().lock()).map_err(failed("measuring"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let names = ["binder", "hwbinder"].map(str::to_owned);
+    let names = ["binder", "hwbinder", "vndbinder"].map(str::to_owned);
     let devices = driver_options(&names, DEVICE_MODE, DeliveryChoice::Auto);
     let devices = Options { statistics: bench.reads_logs(), ..devices };
-    let same_again = [this_program()?].into_iter().chain(std::env::args_os().skip(1));
-    let status = World::enter(&devices)?.run(
-        &same_again.collect::<Vec<_>>(),
-        SupervisionChoice::Full,
-        None,
-        None,
-        |_| Vec::new(),
-    )?;
+    let same_again = [this_program()?].into_iter().chain(env::args_os().skip(1));
+    let same_again = same_again.collect::<Vec<_>>();
+    let world = World::enter(&devices)?;
+    let ring = RingEnvironment::place();
+    let variables = |is_supervised| ring.variables(is_supervised, |name| env::var_os(name));
+    let status = world.run(&same_again, SupervisionChoice::Full, None, None, variables)?;
     Ok(ExitCode::from(status))
 }

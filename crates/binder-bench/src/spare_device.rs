@@ -1,5 +1,6 @@
 //! A device of a bench's own, beside the one that it measures: handle 0 of a device is one server's.
 
+use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,8 +34,12 @@ impl SpareDevice {
     ///
     /// Why there can be none.
     pub(crate) fn of_unmodified(beside: &Path) -> Result<Self, String> {
-        if !has_ring_library() {
-            return Err("no library is preloaded (`anybinder run` does that)".into());
+        match RingLibrary::of_this_process() {
+            RingLibrary::Loaded => {}
+            RingLibrary::Named => return Err("a static program preloads no library".into()),
+            RingLibrary::Absent => {
+                return Err("no library is preloaded (`anybinder run` does that)".into());
+            }
         }
         Self::beside(beside).map_err(|error| format!("no device of their own: {error}"))
     }
@@ -52,8 +57,23 @@ impl Drop for SpareDevice {
 }
 
 /// Whether this process, and those that it forks, have loaded the library by which unmodified programs use the ring.
-fn has_ring_library() -> bool {
-    let name = Path::new(RING_LIBRARY).file_name().and_then(|name| name.to_str());
-    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    name.is_some_and(|name| maps.lines().any(|line| line.ends_with(name)))
+enum RingLibrary {
+    Loaded,
+    /// The environment names it, for programs that have a dynamic linker.
+    Named,
+    Absent,
+}
+
+impl RingLibrary {
+    fn of_this_process() -> Self {
+        let name = Path::new(RING_LIBRARY).file_name().and_then(|name| name.to_str());
+        let name = name.unwrap_or(RING_LIBRARY);
+        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let is_named = || env::var("LD_PRELOAD").is_ok_and(|named| named.contains(RING_LIBRARY));
+        match maps.lines().any(|line| line.ends_with(name)) {
+            true => Self::Loaded,
+            false if is_named() => Self::Named,
+            false => Self::Absent,
+        }
+    }
 }
