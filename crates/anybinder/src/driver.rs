@@ -7,6 +7,7 @@ use std::path::Path;
 
 use binder_fuse::{MountError, MountedBinderfs, Options, ServeError};
 use binder_os::heap;
+use binder_os::proc_files;
 use binder_os::processes::{self, Change, Child, Fork, Stream};
 
 use crate::failure::{Failure, failed, limit_advice};
@@ -144,6 +145,7 @@ pub(crate) fn mount(
     place: MountPoint,
     options: &Options,
 ) -> Result<MountedBinderfs, Failure> {
+    require_own_proc()?;
     log::write_in_background()?;
     // Every client that is met costs a few descriptors.
     if let Err(error) = processes::raise_open_file_limit() {
@@ -157,6 +159,16 @@ pub(crate) fn mount(
         MountPoint::Taken => MountedBinderfs::replace(dir, options),
     };
     session.map_err(|error| describe(&error))
+}
+
+/// The driver asks /proc about its clients, by the numbers that the kernel tells it.
+fn require_own_proc() -> Result<(), Failure> {
+    if proc_files::are_own_numbers() {
+        return Ok(());
+    }
+    let answer = "it does not show the processes of this pid namespace";
+    let advice = "mount one that does: `mount -t proc proc /proc`, or `unshare --mount-proc`";
+    Err(Failure::new("looking for this process in /proc", answer).advise(advice))
 }
 
 /// Serves a mounted binderfs in this process until it is unmounted.

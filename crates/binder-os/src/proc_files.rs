@@ -8,6 +8,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process;
 use std::str::FromStr;
 
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
@@ -63,6 +64,16 @@ pub fn tgid_of(tid: u32) -> io::Result<u32> {
 pub fn pid_numbers(tid: u32) -> io::Result<Vec<u32>> {
     let status = fs::read(format!("/proc/{tid}/status"))?;
     words(field(&status, b"NStgid:")?).map(number).collect()
+}
+
+/// Whether /proc shows this process by the number that it has for itself: not that of another namespace of
+/// processes, nor one that shows none of ours.
+#[must_use]
+pub fn are_own_numbers() -> bool {
+    let own = process::id();
+    let shown = fs::read_link("/proc/self").is_ok_and(|shown| shown == Path::new(&own.to_string()));
+    // The same number may be another process's in an outer namespace.
+    shown && pid_numbers(own).is_ok_and(|numbers| numbers == [own])
 }
 
 /// Divides a `stat` behind the name, which is in parentheses and may hold anything, parentheses too;

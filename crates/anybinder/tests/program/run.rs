@@ -175,6 +175,26 @@ fn a_world_within_a_world_says_what_does_not_work_there() {
 }
 
 #[test]
+fn a_proc_of_other_processes_is_told_of() {
+    for caller in Caller::all() {
+        // Root in a user namespace of its own, too, where the processes have numbers of their own.
+        let in_namespace =
+            |mount| ["--user", "--map-root-user", "--mount", "--pid", "--fork", mount];
+        let start = [PROGRAM, "run", "--", "test", "-e", "/dev/binder"];
+        let outcome = |mount| {
+            let words = in_namespace(mount).into_iter().filter(|word| !word.is_empty());
+            finish(&mut caller.wrap("unshare", &words.chain(start).collect::<Vec<_>>()))
+        };
+        let failed = outcome("");
+        assert_ne!(failed.code(), 0, "{failed:?}");
+        assert!(failed.stderr.contains("looking for this process in /proc"), "{failed:?}");
+        assert!(failed.stderr.contains("try: mount one that does"), "{failed:?}");
+        let mounted = outcome("--mount-proc");
+        assert_eq!(mounted.code(), 0, "{mounted:?}");
+    }
+}
+
+#[test]
 fn what_the_command_leaves_running_ends_with_it() {
     for caller in Caller::all() {
         let mut leavers = vec!["setsid sleep 1000", "sh -c 'sleep 1000 & wait'"];
