@@ -82,7 +82,10 @@ impl Process<'_> {
             0 => word.word().store(deed.value, Ordering::Relaxed),
             1 => reply.outcome.store(deed.value, Ordering::Relaxed),
             2 => reply.len.store(deed.value, Ordering::Relaxed),
-            3 => reply.flags.store(deed.value, Ordering::Relaxed),
+            3 => {
+                let words = [&reply.code, &reply.flags];
+                words[usize::from(deed.at % 2)].store(deed.value, Ordering::Relaxed);
+            }
             4 => reply.cpu.store(deed.value, Ordering::Relaxed),
             5 => {
                 let words = [&request.code, &request.flags, &request.len, &request.cpu];
@@ -331,6 +334,7 @@ fn check_returns(process: &Process<'_>, read: u64) {
     }
     let reply = BinderTransactionData::read_from_bytes(reply).expect("a reply follows");
     let said = BinderTransactionData {
+        code: reply.code,
         flags: reply.flags & LANE_FLAGS,
         sender_euid: SERVER_EUID,
         data_size: process.received.get() as u64,

@@ -58,6 +58,8 @@ pub struct RequestHead {
 pub struct ReplyHead {
     /// An [`CallOutcome`].
     pub outcome: AtomicU32,
+    /// The code of the reply.
+    pub code: AtomicU32,
     /// The flags of the transaction.
     pub flags: AtomicU32,
     /// Bytes of data.

@@ -303,6 +303,7 @@ impl<P> CallerLane<P> {
         let reply = &segment.head().reply;
         let outcome = CallOutcome::of_number(reply.outcome.load(Ordering::Relaxed));
         let len = reply.len.load(Ordering::Relaxed) as usize;
+        let code = reply.code.load(Ordering::Relaxed);
         let flags = reply.flags.load(Ordering::Relaxed);
         if outcome == CallOutcome::Adopted && !note(system).is_adopted(self.id) {
             return self.leave_to_driver(system, call, commands, is_interrupted);
@@ -322,6 +323,7 @@ impl<P> CallerLane<P> {
         returns.push(BR_TRANSACTION_COMPLETE);
         if system.receive(&self.place, len) {
             let head = BinderTransactionData {
+                code,
                 flags: flags & LANE_FLAGS,
                 sender_euid: self.server_euid,
                 data_size: len as u64,

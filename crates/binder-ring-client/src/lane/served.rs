@@ -278,6 +278,7 @@ impl<P: ServedPlace> ServedLane<P> {
         }
         let head = segment.head();
         head.reply.outcome.store(CallOutcome::Replied as u32, Ordering::Relaxed);
+        head.reply.code.store(reply.code, Ordering::Relaxed);
         head.reply.flags.store(reply.flags, Ordering::Relaxed);
         head.reply.len.store(len, Ordering::Relaxed);
         let replies = header(system).lane_calls.get(self.at);
