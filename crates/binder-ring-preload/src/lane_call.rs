@@ -85,6 +85,8 @@ fn by_ring(
     let ring = device.ring;
     let before = call.write_consumed;
     let outcome = ring.ring().exchange_waiting(waits, slot, call, device, memory);
+    // It may have waited for nothing.
+    device.release_signals();
     if outcome != RingOutcome::Done(Ok(())) {
         ring.forget_standing(slot);
     }
@@ -310,6 +312,14 @@ impl LaneServing for LaneCall<'_, '_> {
 
     fn copy_reply(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool {
         self.memory.copy_reply_to_lane(segment, head.buffer, head.data_size)
+    }
+
+    fn is_open(&self) -> bool {
+        self.device.ring.is_of(self.device.fd)
+    }
+
+    fn hold_signals(&self) {
+        self.device.hold_signals();
     }
 
     fn may_look(&self) -> bool {

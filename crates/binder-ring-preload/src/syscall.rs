@@ -75,6 +75,7 @@ pub(crate) fn can_read_word(address: usize) -> bool {
 }
 
 /// Blocks these signals of the thread, and no others. Returns those that were blocked before.
+#[inline(always)]
 pub(crate) fn set_blocked_signals(blocked: u64) -> u64 {
     const SIG_SETMASK: usize = 2;
     let mut before = 0_u64;

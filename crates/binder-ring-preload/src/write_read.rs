@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "system calls get addresses of the program's")]
 
+use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::AtomicU32;
 
@@ -31,7 +32,7 @@ pub unsafe fn write_read(fd: i32, argument: usize) -> isize {
         if let Some((ring, slot)) = RINGS.find_serving() {
             let memory = ProgramMemory::of_thread(ring.note_of(slot));
             let fd = ring.known_fd();
-            lane_call::leave(DeviceCalls { ring: &ring, fd }, slot, &memory);
+            lane_call::leave(DeviceCalls::new(&ring, fd), slot, &memory);
         }
         // SAFETY: the caller's promise.
         return unsafe { plain(fd, argument) };
@@ -87,7 +88,7 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
     if result.is_none() {
         ring.forget_standing(slot);
         if ring.lanes().has_lent() {
-            lane_call::leave(DeviceCalls { ring, fd }, slot, &memory);
+            lane_call::leave(DeviceCalls::new(ring, fd), slot, &memory);
             // SAFETY: as above.
             return Some(unsafe { plain_with_lanes(ring, &memory, fd, argument) });
         }
@@ -139,7 +140,7 @@ unsafe fn exchange_in(
     if room > 0 && !memory.can_write_at(returns, room.min(RETURNS_BYTES)) {
         return None;
     }
-    let system = DeviceCalls { ring, fd };
+    let system = DeviceCalls::new(ring, fd);
     let outcome = match ring.busy_calls() {
         None => ring.ring().exchange(slot, &mut call, &system, memory),
         Some(calls) => lane_call::exchange(system, slot, memory, &mut call, calls),
@@ -195,9 +196,31 @@ unsafe fn write_after_interruption(fd: i32, call: &mut BinderWriteRead) -> Resul
 pub(crate) struct DeviceCalls<'c, 't> {
     pub(crate) ring: &'c RingUse<'t>,
     pub(crate) fd: i32,
+    /// The signals that were blocked before those that come now were held back.
+    blocked_before: Cell<Option<u64>>,
 }
 
-impl DeviceCalls<'_, '_> {
+impl<'c, 't> DeviceCalls<'c, 't> {
+    pub(crate) const fn new(ring: &'c RingUse<'t>, fd: i32) -> Self {
+        Self { ring, fd, blocked_before: Cell::new(None) }
+    }
+
+    /// Holds signals back until the next wait for the driver, which notices them.
+    #[cold]
+    pub(crate) fn hold_signals(&self) {
+        if self.blocked_before.get().is_none() {
+            self.blocked_before.set(Some(syscall::set_blocked_signals(u64::MAX)));
+        }
+    }
+
+    /// Has signals handled that were held back.
+    #[inline(always)]
+    pub(crate) fn release_signals(&self) {
+        if let Some(blocked) = self.blocked_before.take() {
+            syscall::set_blocked_signals(blocked);
+        }
+    }
+
     /// Makes an ioctl of the driver's own, which knows where a `T` lies.
     ///
     /// # Errors
@@ -271,6 +294,7 @@ impl RingSystem for DeviceCalls<'_, '_> {
     #[inline(always)]
     fn watch_signals(&self) {
         canary::put();
+        self.release_signals();
     }
 
     #[inline(always)]

@@ -133,6 +133,7 @@ impl LaneServer {
     /// The thread has found that there is nothing of the driver's, and waits there for what comes.
     #[cold]
     pub(super) fn stay(&mut self, system: &impl LaneServing) {
+        system.hold_signals();
         self.looks.leave(system);
     }
 
@@ -227,6 +228,7 @@ impl LaneServer {
                 LaneEnd::ByRingAtOnce
             }
             Looked::Nothing => {
+                system.hold_signals();
                 self.looks.give_up(system.served());
                 LaneEnd::ByRing
             }

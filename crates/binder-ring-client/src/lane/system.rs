@@ -125,6 +125,14 @@ pub trait LaneServing: LaneSystem {
     /// Leaves the lanes to other threads that threads have which have ended, if those did not do so themselves. Signals are blocked.
     fn clear_ended(&self) {}
 
+    /// Holds signals back until the thread next waits for the driver, or has its answer: in between nothing would notice them.
+    fn hold_signals(&self) {}
+
+    /// Whether the file by which the thread reads is open still: another thread may close it meanwhile.
+    fn is_open(&self) -> bool {
+        true
+    }
+
     /// Whether the thread can look for calls: it hears of signals meanwhile.
     fn may_look(&self) -> bool {
         true

@@ -6,8 +6,8 @@ use binder_ring::SlotIndex;
 use binder_uapi::{BinderWriteRead, Errno};
 
 use super::LaneEnd;
-use super::caller::LaneCaller;
-use super::commands::LaneCommands;
+use super::caller::{LaneCaller, finish};
+use super::commands::{LaneCommands, LaneReturns};
 use super::served::{ServedLanes, ServedPlace};
 use super::server::LaneServer;
 use super::system::{LaneServing, header};
@@ -41,11 +41,13 @@ impl<P> ThreadLanes<P> {
         commands: &LaneCommands,
         busy_calls: u32,
     ) -> RingOutcome {
+        let mut has_looked = false;
         let end = if self.server.is_serving() {
             self.server.go_on_serving(system, call, commands)
         } else if self.server.owes_completion() {
             self.server.tell_completion(system, call, commands)
         } else if self.server.may_look(system, call, commands) {
+            has_looked = true;
             self.server.look(system, call, commands)
         } else {
             self.server.leave(system, commands);
@@ -70,7 +72,15 @@ impl<P> ThreadLanes<P> {
             }
             LaneEnd::Ended(outcome) => return outcome,
         };
-        if outcome == RingOutcome::Done(Ok(())) {
+        let is_over = outcome == RingOutcome::Done(Ok(()));
+        if has_looked && !is_over && !system.is_open() {
+            // Another thread has closed the file meanwhile, which ends reads that wait.
+            return match finish(system, call, &LaneReturns::new()) {
+                LaneEnd::Ended(outcome) => outcome,
+                _ => RingOutcome::Done(Ok(())),
+            };
+        }
+        if is_over {
             if header(system).offered_lanes.load(Ordering::Relaxed) != 0 {
                 self.server.accept(system);
             }
