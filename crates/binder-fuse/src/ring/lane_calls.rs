@@ -217,6 +217,11 @@ impl DeviceState {
         for mut lane in ended {
             lane.count_calls(context);
             context.release_lane(&lane.target);
+            let server = lane.target.server;
+            if self.lanes.lanes.iter().all(|other| other.target.server != server) {
+                // Its threads look for nothing: nobody would tell them of work.
+                lane.server.ring.set_gate(true);
+            }
         }
         if is_any {
             self.frontend.carry_out_effects();
