@@ -48,7 +48,9 @@ pub(crate) fn exchange(
     let system = LaneCall::new(device, slot, memory, busy);
     // SAFETY: this function found the slot free, and asks for it once.
     let thread = unsafe { system.busy.thread() };
-    thread.exchange(&system, call, &parsed, busy_calls.get())
+    let outcome = thread.exchange(&system, call, &parsed, busy_calls.get());
+    system.device.release_signals();
+    outcome
 }
 
 /// Has the driver take over what the thread serves, which is about to make an ioctl.
@@ -85,8 +87,6 @@ fn by_ring(
     let ring = device.ring;
     let before = call.write_consumed;
     let outcome = ring.ring().exchange_waiting(waits, slot, call, device, memory);
-    // It may have waited for nothing.
-    device.release_signals();
     if outcome != RingOutcome::Done(Ok(())) {
         ring.forget_standing(slot);
     }
@@ -269,6 +269,10 @@ impl LaneSystem for LaneCall<'_, '_> {
         adopt(&self.device, lane)
     }
 
+    fn hold_signals(&self) {
+        self.device.hold_signals();
+    }
+
     #[inline(always)]
     fn note_lane(&self, lane: Option<(LaneId, LaneSegment)>) {
         self.busy.note_lane(lane);
@@ -316,10 +320,6 @@ impl LaneServing for LaneCall<'_, '_> {
 
     fn is_open(&self) -> bool {
         self.device.ring.is_of(self.device.fd)
-    }
-
-    fn hold_signals(&self) {
-        self.device.hold_signals();
     }
 
     fn may_look(&self) -> bool {

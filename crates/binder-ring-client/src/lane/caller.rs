@@ -259,6 +259,9 @@ impl<P> CallerLane<P> {
         let Waited { left, is_interrupted } =
             call_and_wait(&lane_head.word, [cpu, other_cpu], &self.spins, system);
         system.note_lane(None);
+        if !is_interrupted && matches!(left, Some(CallLeft::ToDriver | CallLeft::TakenBack)) {
+            system.hold_signals();
+        }
         match left {
             Some(CallLeft::Over) => self.take_outcome(system, call, commands, is_interrupted),
             Some(CallLeft::ToDriver) => {

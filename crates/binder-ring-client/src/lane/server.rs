@@ -280,6 +280,7 @@ impl LaneServer {
             self.looks.keep(lane);
             return self.complete(system, call, parsed);
         }
+        system.hold_signals();
         self.hand_over(system);
         self.leave(system, parsed);
         if !parsed.has_reply {

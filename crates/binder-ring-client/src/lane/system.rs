@@ -92,6 +92,9 @@ pub trait LaneSystem: RingSystem {
     /// As the driver answers.
     fn adopt(&self, lane: LaneId) -> Result<(), Errno>;
 
+    /// Holds signals back until the thread next waits for the driver, or its call is over: in between nothing would notice them.
+    fn hold_signals(&self) {}
+
     /// Notes that the thread is about to make a call by a lane, or makes none any more.
     #[inline(always)]
     fn note_lane(&self, _lane: Option<(LaneId, LaneSegment)>) {}
@@ -124,9 +127,6 @@ pub trait LaneServing: LaneSystem {
 
     /// Leaves the lanes to other threads that threads have which have ended, if those did not do so themselves. Signals are blocked.
     fn clear_ended(&self) {}
-
-    /// Holds signals back until the thread next waits for the driver, or has its answer: in between nothing would notice them.
-    fn hold_signals(&self) {}
 
     /// Whether the file by which the thread reads is open still: another thread may close it meanwhile.
     fn is_open(&self) -> bool {
