@@ -175,7 +175,12 @@ fn advance(
         Some(FreezerEvent::FrozenInfo { device, request, info }) => {
             let found = find(devices, &device, &request, info.pid).map(|program| {
                 let frozen = program.frozen_info(&contexts(devices));
-                BinderFrozenStatusInfo { pid: info.pid, ..frozen }
+                let mut processes = program.processes();
+                let is_in_call = processes.any(|(place, process)| {
+                    devices.get(place).is_some_and(|state| state.is_in_lane_call(process))
+                });
+                let sync_recv = frozen.sync_recv | u32::from(is_in_call) << 1;
+                BinderFrozenStatusInfo { pid: info.pid, sync_recv, ..frozen }
             });
             if let Some(state) = devices.get_mut(device.id) {
                 state.frontend.end_frozen_info(request.unique, found);

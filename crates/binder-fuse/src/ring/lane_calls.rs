@@ -171,6 +171,11 @@ impl DeviceState {
         self.lanes.revoke_of(process)
     }
 
+    /// Whether a process makes or serves calls by lanes, of which the driver knows nothing else.
+    pub(crate) fn is_in_lane_call(&self, process: ProcessKey) -> bool {
+        self.lanes.is_in_call(process)
+    }
+
     /// Takes all lanes back.
     pub(crate) fn revoke_lanes(&mut self) {
         self.lanes.revoke_all();

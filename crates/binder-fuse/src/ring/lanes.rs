@@ -172,17 +172,17 @@ impl Lanes {
 
     /// Takes those of a process back, that it calls or is called by. Says whether calls are under way in them, either way.
     pub(super) fn revoke_of(&mut self, process: ProcessKey) -> bool {
-        let mut is_in_call = false;
-        for lane in &mut self.lanes {
-            let (is_server, is_caller) =
-                (lane.target.server == process, lane.caller.process == process);
-            if is_server || is_caller {
-                lane.revoke();
-                is_in_call |= is_server && lane.serving_slot().is_some();
-                is_in_call |= is_caller && lane.is_called();
-            }
-        }
-        is_in_call
+        let is_its = |it: &&mut Lane| [it.target.server, it.caller.process].contains(&process);
+        self.lanes.iter_mut().filter(is_its).for_each(Lane::revoke);
+        self.is_in_call(process)
+    }
+
+    /// Whether a process makes or serves calls by lanes.
+    pub(super) fn is_in_call(&self, process: ProcessKey) -> bool {
+        self.lanes.iter().any(|lane| {
+            lane.target.server == process && lane.serving_slot().is_some()
+                || lane.caller.process == process && lane.is_called()
+        })
     }
 
     /// Takes the oldest lane to a server back: another thread wants one. That may not be in use; one that is, is asked for anew.
