@@ -156,7 +156,7 @@ impl LaneServer {
         self.looks.note_offer();
     }
 
-    /// Ends what the thread has, which looks no more.
+    /// Ends what the thread has, which looks no more. Another may begin where it was.
     pub(super) fn end<P: ServedPlace>(
         &mut self,
         ring: &ClientRing,
@@ -170,6 +170,7 @@ impl LaneServer {
             served.release(lane);
         }
         self.looks.give_up(served);
+        *self = Self::new();
     }
 
     /// Whether the thread is idle, has nothing for the driver but what it may write at once, and there are lanes to look at.
