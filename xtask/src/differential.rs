@@ -12,8 +12,9 @@ use crate::Failure;
 use crate::oracle::build_for_guest;
 use crate::workspace::{PROGRAMS_VARIABLE, cargo, root, succeed, target_dir, text};
 
-/// The hashes of the kernel's results for the first seeds.
+/// The hashes of the kernel's results for the first seeds, and for those of conversations.
 const RECORD: &str = "tests/differential/kernel-traces.txt";
+const CONVERSATIONS_RECORD: &str = "tests/differential/kernel-conversations.txt";
 
 /// How many seeds are recorded.
 const RECORDED: u64 = 100;
@@ -90,6 +91,26 @@ const MUST_OCCUR: &[&str] = &[
     "an array of files",
 ];
 
+/// The same for conversations.
+const MUST_OCCUR_IN_CONVERSATIONS: &[&str] = &[
+    "BC_FREE_BUFFER",
+    "BC_REPLY",
+    "BC_TRANSACTION",
+    "EINTR",
+    "FrozenReply",
+    "Reply",
+    "Transaction",
+    "TransactionComplete",
+    "a freeze",
+    "a process that leaves",
+    "a read that sleeps",
+    "a sleeper that is interrupted",
+    "a sleeper that is woken",
+];
+
+/// What the player is told.
+const CONVERSATIONS: &str = "--conversations";
+
 /// How many lines before a difference are shown.
 const CONTEXT: usize = 12;
 
@@ -108,7 +129,10 @@ pub(crate) struct Plays {
     /// Records what the guest makes of them
     #[arg(long, conflicts_with_all = ["guest", "show"])]
     record: bool,
-    /// By which doors the players' calls come to our driver, in turn: fuse, ring
+    /// Plays conversations: mostly plain calls and replies of threads that block
+    #[arg(long)]
+    conversations: bool,
+    /// By which doors the players' calls come to our driver, in turn: fuse, ring, lane
     #[arg(long, default_value = "fuse")]
     doors: String,
     /// Prints how often each command, return, errno and mishap occurred
@@ -122,18 +146,25 @@ pub(crate) struct Plays {
 /// Plays and compares.
 pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     if let Some(seed) = options.show {
-        return show(seed, &options.doors);
+        return show(seed, options);
     }
+    let (record, must_occur) = match options.conversations {
+        true => (CONVERSATIONS_RECORD, MUST_OCCUR_IN_CONVERSATIONS),
+        false => (RECORD, MUST_OCCUR),
+    };
     let seeds = format!("{}..{}", options.first, options.first + options.seeds);
     if options.record {
-        let hashes = play_in_guest(&seeds, true)?;
-        fs::write(root().join(RECORD), &hashes)?;
-        println!("{} seeds recorded in {RECORD}", parse(&hashes).len());
+        let hashes = play_in_guest(&seeds, options, true)?;
+        fs::write(root().join(record), &hashes)?;
+        println!("{} seeds recorded in {record}", parse(&hashes).len());
         return Ok(());
     }
-    let theirs =
-        if options.guest { play_in_guest(&seeds, true)? } else { text(Path::new(RECORD))? };
-    let ours = play_here(&seeds, &options.doors, true)?;
+    let theirs = if options.guest {
+        play_in_guest(&seeds, options, true)?
+    } else {
+        text(Path::new(record))?
+    };
+    let ours = play_here(&seeds, options, true)?;
     let counts = parse_counts(&ours);
     if options.counts {
         counts.iter().for_each(|(what, count)| println!("{count:8} {what}"));
@@ -153,7 +184,10 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     let equal = ours.len() - accepted - different.len();
     println!("{equal} of {} seeds agree, {accepted} differ as they may", ours.len());
     let is_missing = |what: &&&str| !counts.contains_key(**what);
-    let missing: Vec<_> = MUST_OCCUR.iter().filter(is_missing).collect();
+    // Where no host makes its calls by lanes there is none.
+    let lane = options.conversations && options.doors.contains("lane");
+    let must_occur = must_occur.iter().chain(lane.then_some(&"a lane"));
+    let missing: Vec<_> = must_occur.filter(is_missing).collect();
     if options.seeds >= RECORDED && !missing.is_empty() {
         return Err(format!("the streams lack {missing:?}").into());
     }
@@ -176,16 +210,21 @@ fn parse_counts(output: &str) -> BTreeMap<&str, u64> {
 }
 
 /// Plays on our driver, in a world of its own.
-fn play_here(seeds: &str, doors: &str, prints_hashes: bool) -> Result<String, Failure> {
+fn play_here(seeds: &str, options: &Plays, prints_hashes: bool) -> Result<String, Failure> {
     let programs = match std::env::var_os(PROGRAMS_VARIABLE) {
         Some(programs) => PathBuf::from(programs),
         None => build_programs()?,
     };
     let mut command = Command::new(programs.join("anybinder"));
-    command
-        .args(["run", "--no-manager", "--"])
-        .arg(programs.join("player"))
-        .args(["--seeds", seeds, "--doors", doors]);
+    command.args(["run", "--no-manager", "--"]).arg(programs.join("player")).args([
+        "--seeds",
+        seeds,
+        "--doors",
+        &options.doors,
+    ]);
+    if options.conversations {
+        command.arg(CONVERSATIONS);
+    }
     if prints_hashes {
         command.args(["--hashes", "--counts"]);
     }
@@ -204,11 +243,12 @@ fn build_programs() -> Result<PathBuf, Failure> {
 }
 
 /// Plays on the kernel's driver. With one processor there, a woken thread runs after the one that wakes it.
-fn play_in_guest(seeds: &str, prints_hashes: bool) -> Result<String, Failure> {
+fn play_in_guest(seeds: &str, options: &Plays, prints_hashes: bool) -> Result<String, Failure> {
     let share: PathBuf = build_for_guest("differential", "player")?;
     let flag = if prints_hashes { "--hashes" } else { "" };
+    let plot = if options.conversations { CONVERSATIONS } else { "" };
     let script = format!(
-        "cp player /tmp; cd /tmp; ./player --seeds {seeds} {flag} >/host/trace 2>/host/errors"
+        "cp player /tmp; cd /tmp; ./player --seeds {seeds} {plot} {flag} >/host/trace 2>/host/errors"
     );
     let mut command = Command::new(root().join("tools/kernel-vm/kernel-vm.sh"));
     command.args(["run", "-s", "1", "-t", "36000", "-S"]).arg(&share).arg(script);
@@ -221,9 +261,10 @@ fn play_in_guest(seeds: &str, prints_hashes: bool) -> Result<String, Failure> {
 }
 
 /// Prints both traces of a seed, and where they part.
-fn show(seed: u64, doors: &str) -> Result<(), Failure> {
+fn show(seed: u64, options: &Plays) -> Result<(), Failure> {
     let seeds = format!("{seed}..{}", seed + 1);
-    let (theirs, ours) = (play_in_guest(&seeds, false)?, play_here(&seeds, doors, false)?);
+    let theirs = play_in_guest(&seeds, options, false)?;
+    let ours = play_here(&seeds, options, false)?;
     let (theirs, ours): (Vec<_>, Vec<_>) = (theirs.lines().collect(), ours.lines().collect());
     let parting = theirs.iter().zip(&ours).position(|(kernels, own)| kernels != own);
     let parting = parting.unwrap_or(theirs.len().min(ours.len()));

@@ -1,14 +1,15 @@
 //! Plays random command streams on a device, one for each seed, and prints what came of each.
 //!
 //! ```text
-//! player --device /dev/binder --seeds 0..50 [--doors ring,fuse] [--hashes] [--counts]
+//! player --device /dev/binder --seeds 0..50 [--conversations] [--doors lane,ring,fuse] [--hashes] [--counts]
 //! ```
 //!
 //! The same seed asks every driver the same, as long as they answer the same. With `--hashes`, a line
 //! for each seed says only whether two drivers did. `--counts` adds how often what occurred. `--doors` says how the
-//! players' calls come to the driver; they take turns.
+//! players' calls come to the driver; they take turns. `--conversations` are plays of mostly plain calls and replies.
 
 mod command;
+mod conversation;
 mod dice;
 mod introduction;
 mod message;
@@ -21,11 +22,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use binder_testkit::{DeviceRig, Doors, Rig, act_if_asked};
+use troupe::Plot;
 
 struct Arguments {
     device: PathBuf,
     seeds: Range<u64>,
     doors: Doors,
+    plot: Plot,
     prints_hashes: bool,
     prints_counts: bool,
 }
@@ -36,6 +39,7 @@ impl Arguments {
             device: "/dev/binder".into(),
             seeds: 0..1,
             doors: Doors::of_environment(),
+            plot: Plot::Streams,
             prints_hashes: false,
             prints_counts: false,
         };
@@ -48,6 +52,7 @@ impl Arguments {
                     arguments.seeds = first.parse().ok()?..end.parse().ok()?;
                 }
                 "--doors" => arguments.doors = words.next()?.parse().ok()?,
+                "--conversations" => arguments.plot = Plot::Conversations,
                 "--hashes" => arguments.prints_hashes = true,
                 "--counts" => arguments.prints_counts = true,
                 _ => return None,
@@ -61,7 +66,7 @@ fn main() -> ExitCode {
     act_if_asked();
     let Some(arguments) = Arguments::parse(std::env::args().skip(1)) else {
         eprintln!(
-            "usage: player [--device PATH] [--seeds FIRST..END] [--doors DOORS] [--hashes] [--counts]"
+            "usage: player [--device PATH] [--seeds FIRST..END] [--conversations] [--doors DOORS] [--hashes] [--counts]"
         );
         return ExitCode::from(2);
     };
@@ -74,7 +79,7 @@ fn main() -> ExitCode {
         }
     };
     rig.prove_doors();
-    let mut troupe = troupe::Troupe::new(&rig);
+    let mut troupe = troupe::Troupe::new(&rig, arguments.plot);
     for seed in arguments.seeds {
         let trace = play::play(&mut troupe, seed);
         if arguments.prints_hashes {

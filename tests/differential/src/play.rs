@@ -5,6 +5,7 @@
 //! an item is up to the scheduler.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use binder_testkit::{Mode, Rig};
 use binder_uapi::{
@@ -19,7 +20,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::command::Command;
 use crate::dice::Dice;
-use crate::troupe::{READ_BYTES, Troupe};
+use crate::troupe::{Plot, READ_BYTES, Troupe};
+
+/// A call by a lane is taken back after 4 ms.
+const TAKEN_BACK_AFTER: Duration = Duration::from_millis(10);
 
 /// How long a play is.
 const STEPS: u32 = 150;
@@ -28,12 +32,14 @@ pub(crate) struct Play<'t, 'r> {
     pub(crate) troupe: &'t mut Troupe<'r>,
     pub(crate) dice: Dice,
     pub(crate) trace: String,
+    /// Whether a thread waits for the reply to a call that it has made just now.
+    has_called: bool,
 }
 
 /// Plays a seed and returns what came of it, line by line.
 pub(crate) fn play(troupe: &mut Troupe<'_>, seed: u64) -> String {
     troupe.begin();
-    let mut play = Play { troupe, dice: Dice::new(seed), trace: String::new() };
+    let mut play = Play { troupe, dice: Dice::new(seed), trace: String::new(), has_called: false };
     play.introduce_all();
     for step in 0..STEPS {
         write!(play.trace, "{step} ").expect("a string");
@@ -52,6 +58,9 @@ pub(crate) use note;
 
 impl Play<'_, '_> {
     fn step(&mut self) {
+        if self.troupe.plot == Plot::Conversations {
+            return self.step_of_conversation();
+        }
         let index = self.dice.roll_index(self.troupe.members.len());
         let free: Vec<usize> = (0..self.troupe.members[index].seats.len())
             .filter(|seat| self.troupe.members[index].seats[*seat].parked.is_none())
@@ -75,7 +84,7 @@ impl Play<'_, '_> {
 
     // --- BINDER_WRITE_READ ---
 
-    fn write_and_read(&mut self, index: usize, seat: usize) {
+    pub(crate) fn write_and_read(&mut self, index: usize, seat: usize) {
         let (mut bytes, mut written) = (Vec::new(), Vec::new());
         // Mostly it reads what went wrong before it goes on.
         let is_patient = !self.troupe.members[index].seats[seat].must_read || self.dice.one_in(4);
@@ -143,7 +152,7 @@ impl Play<'_, '_> {
     }
 
     /// Whether a read by this thread takes work that another, which sleeps, may be woken for.
-    fn may_read(&self, index: usize, seat: usize, written: &[(u64, Command)]) -> bool {
+    pub(crate) fn may_read(&self, index: usize, seat: usize, written: &[(u64, Command)]) -> bool {
         let seats = &self.troupe.members[index].seats;
         let sleeps = |other: usize| seats[other].parked.is_some() && seats[other].is_worker();
         let others = (0..seats.len()).filter(|other| *other != seat);
@@ -170,6 +179,7 @@ impl Play<'_, '_> {
             self.note_end(index, seat, request, result);
         } else {
             state.parked = Some(*request);
+            self.has_called = written.iter().any(|(_, command)| matches!(command, Command::Call));
             // A read sleeps when all is written, or all up to an error that it would have read.
             self.note_written(index, seat, request.write_size, written);
             self.note_nothing_left(index, seat);
@@ -264,7 +274,7 @@ impl Play<'_, '_> {
 
     // --- everything else ---
 
-    fn interrupt(&mut self, index: usize) {
+    pub(crate) fn interrupt(&mut self, index: usize) {
         let seats = &mut self.troupe.members[index].seats;
         let at = seats.iter().position(|seat| seat.parked.is_some()).expect("one sleeps");
         let request = seats[at].parked.take().expect("it sleeps");
@@ -290,7 +300,12 @@ impl Play<'_, '_> {
         if threads.is_empty() {
             return;
         }
-        let ended = self.troupe.rig.ended(&threads);
+        let mut ended = self.troupe.rig.ended(&threads);
+        if ended.is_empty() && std::mem::take(&mut self.has_called) && self.troupe.has_lanes() {
+            // A call by a lane to which no thread comes is taken back after a moment.
+            std::thread::sleep(TAKEN_BACK_AFTER);
+            ended = self.troupe.rig.ended(&threads);
+        }
         for (index, at, thread) in asleep {
             if ended.contains(&thread) {
                 self.end_sleep(index, at);
@@ -329,7 +344,7 @@ impl Play<'_, '_> {
         note!(self, "{:?}\n", member.mode);
     }
 
-    fn freeze(&mut self, index: usize, seat: usize) {
+    pub(crate) fn freeze(&mut self, index: usize, seat: usize) {
         let whom = self.dice.roll_index(self.troupe.members.len());
         let pid = self.troupe.members[whom].pid.unsigned_abs();
         if self.dice.one_in(3) {
@@ -388,7 +403,7 @@ impl Play<'_, '_> {
     }
 
     /// A process closes its file and opens another.
-    fn leave(&mut self, index: usize) {
+    pub(crate) fn leave(&mut self, index: usize) {
         note!(self, "leaves\n");
         self.troupe.count("a process that leaves");
         self.troupe.leave(index);
@@ -460,6 +475,9 @@ impl Play<'_, '_> {
 
     /// Ends all sleep.
     fn end(&mut self) {
+        if self.troupe.has_lanes() {
+            self.troupe.count("a lane");
+        }
         for index in 0..self.troupe.members.len() {
             while !self.troupe.members[index].is_idle() {
                 self.interrupt(index);

@@ -1,6 +1,7 @@
 //! The processes that play, and what each knows of itself.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use binder_testkit::{
     Caller, Device, DeviceRig, Driver, Host, Mode, Process, Protection, Rig, Thread,
@@ -12,8 +13,25 @@ use binder_uapi::{
 use rustix::io::Errno;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// How large a receive area is.
-pub(crate) const AREA_LEN_BYTES: usize = 64 << 10;
+/// What is played.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plot {
+    /// Whatever a client may do.
+    Streams,
+    /// Mostly plain calls of threads that block, and replies.
+    Conversations,
+}
+
+impl Plot {
+    /// How large a receive area is: small, or with room for what comes by lanes, for which a quarter is set aside at most.
+    fn area_bytes(self) -> usize {
+        match self {
+            Self::Streams => 64 << 10,
+            Self::Conversations => 1 << 20,
+        }
+    }
+}
+
 /// How much of its memory a process uses in one play.
 const SCRATCH_BYTES: usize = 256 << 10;
 pub(crate) const READ_BYTES: usize = 4096;
@@ -37,6 +55,8 @@ pub(crate) struct Seat {
     pub(crate) has_been_refused: bool,
     /// Its commands are refused until it has read why one failed.
     pub(crate) must_read: bool,
+    /// It has said that it serves calls.
+    pub(crate) is_looper: bool,
 }
 
 impl Seat {
@@ -60,12 +80,15 @@ pub(crate) struct Member {
     pub(crate) pid: i32,
     pub(crate) file: Process,
     pub(crate) base: u64,
+    area_bytes: u64,
     pub(crate) mode: Mode,
     pub(crate) seats: Vec<Seat>,
     scratch: u64,
     used: usize,
     /// Handles that it was given.
     pub(crate) handles: Vec<u32>,
+    /// The handle that it has called last, in a conversation.
+    pub(crate) called: Option<u32>,
     /// The handles whose deaths and whose freezes it last asked to be told of.
     pub(crate) watched: [Option<u32>; 2],
     /// Buffers that it has not freed.
@@ -95,7 +118,7 @@ impl Member {
     pub(crate) fn take_buffer(&mut self, address: u64, len: u64) -> u32 {
         let end = address + len;
         assert!(address.is_multiple_of(8), "a buffer is at {address:#x}");
-        assert!(self.base <= address && end <= self.base + AREA_LEN_BYTES as u64, "no such area");
+        assert!(self.base <= address && end <= self.base + self.area_bytes, "no such area");
         let is_apart =
             |buffer: &Buffer| end <= buffer.address || buffer.address + buffer.len <= address;
         assert!(self.buffers.iter().all(is_apart), "the buffer at {address:#x} was not free");
@@ -123,7 +146,10 @@ impl Member {
 /// All who play on a device, from seed to seed, and a clerk who asks the driver how things stand.
 pub(crate) struct Troupe<'r> {
     pub(crate) rig: &'r DeviceRig,
+    pub(crate) plot: Plot,
     pub(crate) members: Vec<Member>,
+    /// Who makes the calls of a conversation.
+    pub(crate) talker: usize,
     clerk: Caller,
     clerk_argument: u64,
     dummy: Host,
@@ -132,14 +158,16 @@ pub(crate) struct Troupe<'r> {
 }
 
 impl<'r> Troupe<'r> {
-    pub(crate) fn new(rig: &'r DeviceRig) -> Self {
+    pub(crate) fn new(rig: &'r DeviceRig, plot: Plot) -> Self {
         let host = rig.start_host();
         let process = rig.open(host, Device::First, Mode::Blocking).expect("open");
         let clerk = Caller { process, thread: rig.start_thread(host) };
         let clerk_argument = rig.allocate(host, 64);
         let mut troupe = Self {
             rig,
+            plot,
             members: Vec::new(),
+            talker: 1,
             clerk,
             clerk_argument,
             dummy: rig.start_host(),
@@ -167,6 +195,7 @@ impl<'r> Troupe<'r> {
                 serves: 0,
                 has_been_refused: false,
                 must_read: false,
+                is_looper: false,
             }
         });
         let (seats, scratch) = (seats.collect(), rig.allocate(host, SCRATCH_BYTES));
@@ -180,11 +209,13 @@ impl<'r> Troupe<'r> {
             pid: rig.pid(host),
             file,
             base,
+            area_bytes: self.plot.area_bytes() as u64,
             mode: Mode::Blocking,
             seats,
             scratch,
             used: SCRATCH_BYTES / 4,
             handles: Vec::new(),
+            called: None,
             watched: [None; 2],
             buffers: Vec::new(),
             notices: Vec::new(),
@@ -199,12 +230,13 @@ impl<'r> Troupe<'r> {
 
     fn open(&self, host: Host, mode: Mode) -> (Process, u64) {
         let file = self.rig.open(host, Device::First, mode).expect("open");
-        let base = self.rig.map(file, AREA_LEN_BYTES, Protection::ReadOnly).expect("mmap");
+        let base = self.rig.map(file, self.plot.area_bytes(), Protection::ReadOnly).expect("mmap");
         (file, base)
     }
 
     /// Begins a play: every process has a fresh file, and the first is the context manager.
     pub(crate) fn begin(&mut self) {
+        self.talker = 1;
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
             let zeros = vec![0; member.used];
@@ -224,6 +256,11 @@ impl<'r> Troupe<'r> {
         let descriptors = self.rig.descriptors();
         // Files of arrays, whose buffers it has not freed.
         for fd in member.first_fd..member.first_fd + FILES {
+            if descriptors.file(member.host, fd).is_none() {
+                continue;
+            }
+            // A thread that is offered a lane has a socket for a moment.
+            std::thread::sleep(Duration::from_millis(1));
             if descriptors.file(member.host, fd).is_some() {
                 descriptors.close_descriptor(member.host, fd);
             }
@@ -256,7 +293,7 @@ impl<'r> Troupe<'r> {
         let member = &mut self.members[index];
         (member.file, member.base, member.mode) = (file, base, mode);
         member.handles = vec![0];
-        member.watched = [None; 2];
+        (member.called, member.watched) = (None, [None; 2]);
         member.buffers.clear();
         member.notices.clear();
         member.deaths.clear();
@@ -265,7 +302,7 @@ impl<'r> Troupe<'r> {
         (member.has_been_referred_to, member.may_seem_readable) = (false, false);
         for seat in &mut member.seats {
             (seat.parked, seat.awaits, seat.serves, seat.must_read) = (None, false, 0, false);
-            seat.has_been_refused = false;
+            (seat.has_been_refused, seat.is_looper) = (false, false);
         }
         if index == 0 {
             let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
@@ -276,6 +313,11 @@ impl<'r> Troupe<'r> {
             self.rig.ioctl(caller, BINDER_SET_CONTEXT_MGR_EXT, argument);
             self.rig.finish(caller.thread).expect("becomes the context manager");
         }
+    }
+
+    /// Whether calls may pass the driver by.
+    pub(crate) fn has_lanes(&self) -> bool {
+        self.members.iter().any(|member| self.rig.has_lane(member.host))
     }
 
     /// Counts that something occurred.

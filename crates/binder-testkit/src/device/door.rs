@@ -14,6 +14,8 @@ pub(super) enum Door {
     Fuse,
     /// By the ring, as unmodified programs do: a library is preloaded in the world of this program.
     Ring,
+    /// By lanes, after the first plain call to an object, and by the ring otherwise.
+    Lane,
 }
 
 /// Which host uses which door: hosts take turns, in the order in which they are started. Where none is named, all use what the
@@ -26,7 +28,8 @@ impl Door {
     pub(super) fn prepare(self, program: &mut Command) {
         match self {
             Self::Fuse => program.env("ANYBINDER_NO_RING", "1"),
-            Self::Ring => program.env_remove("ANYBINDER_NO_RING"),
+            Self::Ring => program.env_remove("ANYBINDER_NO_RING").env("ANYBINDER_LANES", "0"),
+            Self::Lane => program.env_remove("ANYBINDER_NO_RING").env("ANYBINDER_LANES", "1"),
         };
     }
 }
@@ -77,6 +80,7 @@ impl FromStr for Door {
         match name {
             "fuse" => Ok(Self::Fuse),
             "ring" => Ok(Self::Ring),
+            "lane" => Ok(Self::Lane),
             _ => Err(UnknownDoor),
         }
     }
@@ -88,9 +92,9 @@ mod tests {
 
     #[test]
     fn hosts_take_turns() {
-        let doors: Doors = "ring,fuse".parse().expect("both exist");
-        let turns = [0, 1, 2].map(|host| doors.of_host(host));
-        assert_eq!(turns, [Some(Door::Ring), Some(Door::Fuse), Some(Door::Ring)]);
+        let doors: Doors = "ring,fuse,lane".parse().expect("all exist");
+        let turns = [0, 1, 2, 3].map(|host| doors.of_host(host));
+        assert_eq!(turns, [Door::Ring, Door::Fuse, Door::Lane, Door::Ring].map(Some));
         assert_eq!(Doors::default().of_host(0), None);
         assert_eq!("ring,".parse::<Doors>(), Err(UnknownDoor));
     }

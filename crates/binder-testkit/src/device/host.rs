@@ -117,7 +117,7 @@ impl HostProcess {
         // That file tells the number, too, of a call whose sleep is over while the processor where
         // the thread is to run has not heard of it.
         match number.filter(|number| *number >= 0 && !self.is_awake(thread)) {
-            Some(libc::SYS_futex) if words.next().is_some_and(|word| self.is_in_ring(word)) => {
+            Some(libc::SYS_futex) if words.next().is_some_and(|word| self.is_shared(word)) => {
                 Look::InSlot
             }
             None | Some(libc::SYS_futex) => Look::Running,
@@ -125,10 +125,10 @@ impl HostProcess {
         }
     }
 
-    /// Whether an address, as /proc tells it, lies in a segment of the ring.
-    fn is_in_ring(&self, address: &str) -> bool {
+    /// Whether an address, as /proc tells it, lies in a segment of the ring or of a lane.
+    fn is_shared(&self, address: &str) -> bool {
         let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
-        self.rings().iter().any(|line| {
+        self.mapped("/memfd:binder-").iter().any(|line| {
             let range = line.split(' ').next().and_then(|range| range.split_once('-'));
             let bounds = range.map(|(start, end)| number(start)..number(end));
             bounds.is_some_and(|bounds| bounds.contains(&number(address)))
@@ -137,14 +137,18 @@ impl HostProcess {
 
     /// Whether it has a ring.
     pub(super) fn has_ring(&self) -> bool {
-        !self.rings().is_empty()
+        !self.mapped("/memfd:binder-ring").is_empty()
     }
 
-    /// Its segments, as /proc tells them.
-    fn rings(&self) -> Vec<String> {
+    /// Whether it calls or is called by a lane.
+    pub(super) fn has_lane(&self) -> bool {
+        !self.mapped("/memfd:binder-lane").is_empty()
+    }
+
+    /// Its segments of this name, as /proc tells them.
+    fn mapped(&self, name: &str) -> Vec<String> {
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid())).expect("a host");
-        let segments = maps.lines().filter(|line| line.contains("/memfd:binder-ring"));
-        segments.map(str::to_owned).collect()
+        maps.lines().filter(|line| line.contains(name)).map(str::to_owned).collect()
     }
 
     /// Whether a thread runs, or is to.

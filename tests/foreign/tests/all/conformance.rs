@@ -19,7 +19,7 @@ fn the_rules_hold_where_all_is_stored() {
 #[test]
 fn the_rules_hold_for_an_ordinary_user() {
     if is_root_to("become an ordinary user") {
-        check(User::Ordinary, "auto", "ring");
+        check(User::Ordinary, "auto", "lane");
     }
 }
 
