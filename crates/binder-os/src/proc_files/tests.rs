@@ -10,7 +10,7 @@ use crate::mapped_memory::MappedMemory;
 const PAGE: usize = 4096;
 
 fn own_pid() -> u32 {
-    std::process::id()
+    process::id()
 }
 
 fn id_of(fd: impl AsFd) -> FileId {
