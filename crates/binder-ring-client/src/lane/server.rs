@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering;
 use binder_lane::layout::CallOutcome;
 use binder_lane::{LaneNote, NoteKind};
 use binder_ring::SlotIndex;
-use binder_ring::layout::IS_LOOPER;
+use binder_ring::layout::{IN_NO_CALL, IS_LOOPER};
 use binder_uapi::{BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderWriteRead, Errno};
 
 use super::LaneEnd;
@@ -18,7 +18,7 @@ use super::commands::{LaneCommands, LaneReturns};
 use super::look::{LaneLooks, Looked};
 use super::served::{HeldLane, MOST_SERVED, ServedLanes, ServedPlace};
 use super::system::{LaneServing, header, note, standing};
-use crate::exchange::RingOutcome;
+use crate::exchange::{ReadWait, RingOutcome};
 use crate::ring::ClientRing;
 
 /// A thread that looks again after so many ticks of a counter, of which a machine has some 25 million to some billions in a second, has
@@ -119,7 +119,13 @@ impl LaneServer {
             return LaneEnd::ByRing;
         }
         self.owes_completion = false;
-        finish(system, call, &returns)
+        let is_idle = parsed.is_idle();
+        let end = finish(system, call, &returns);
+        if end == LaneEnd::Done && !is_idle && standing(system) & IN_NO_CALL == 0 {
+            // What has come for the thread alone is told in the same go. It may be nothing.
+            let _ = system.by_ring_waiting(ReadWait::Never, call);
+        }
+        end
     }
 
     /// The thread goes to the driver. It is back soon from a reply of which it hears at once.
