@@ -108,6 +108,11 @@ const MUST_OCCUR_IN_CONVERSATIONS: &[&str] = &[
     "a sleeper that is woken",
 ];
 
+/// Who waits for a lane comes a moment later than by the driver, on a busy machine later than the player looks: so many seeds may
+/// differ by that, if they do not so in so many more plays.
+const MOST_LATE: usize = 2;
+const MORE_PLAYS: usize = 5;
+
 /// What the player is told.
 const CONVERSATIONS: &str = "--conversations";
 
@@ -181,12 +186,24 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
             Some(_) => different.push(*seed),
         }
     }
-    let equal = ours.len() - accepted - different.len();
+    // Where no host makes its calls by lanes there is none.
+    let has_lanes = options.conversations && options.doors.contains("lane");
+    let mut late = 0;
+    if has_lanes && different.len() <= MOST_LATE {
+        let seeds = std::mem::take(&mut different);
+        for seed in seeds {
+            if differs_again(seed, options, &theirs[&seed])? {
+                different.push(seed);
+            } else {
+                println!("seed {seed} agrees when it is played again");
+                late += 1;
+            }
+        }
+    }
+    let equal = ours.len() - accepted - late - different.len();
     println!("{equal} of {} seeds agree, {accepted} differ as they may", ours.len());
     let is_missing = |what: &&&str| !counts.contains_key(**what);
-    // Where no host makes its calls by lanes there is none.
-    let lane = options.conversations && options.doors.contains("lane");
-    let must_occur = must_occur.iter().chain(lane.then_some(&"a lane"));
+    let must_occur = must_occur.iter().chain(has_lanes.then_some(&"a lane"));
     let missing: Vec<_> = must_occur.filter(is_missing).collect();
     if options.seeds >= RECORDED && !missing.is_empty() {
         return Err(format!("the streams lack {missing:?}").into());
@@ -195,6 +212,18 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
         return Ok(());
     }
     Err(format!("seeds {different:?} differ; cargo xtask differential --show SEED says how").into())
+}
+
+/// Plays a seed by lanes some more times, each after the one before it, and says whether it differs again.
+fn differs_again(seed: u64, options: &Plays, kernels: &str) -> Result<bool, Failure> {
+    let seeds = format!("{}..{}", seed.saturating_sub(1), seed + 1);
+    for _ in 0..MORE_PLAYS {
+        let ours = play_here(&seeds, options, true)?;
+        if parse(&ours).get(&seed).map(String::as_str) != Some(kernels) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Seeds and hashes.

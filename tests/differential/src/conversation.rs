@@ -1,7 +1,7 @@
 //! Plays that consist of plain calls, mostly, of threads that block: what passes a driver by, if anything does.
 //!
-//! What tells of calls under way is not asked, for drivers may see those that passed by, or not; nor are descriptors closed, of which a
-//! thread that looks for such calls hears a moment later.
+//! Not asked is what does not know of all calls that pass by: extended errors, and the counts of an object. Nor are further descriptors of a
+//! device closed, of which a thread that looks for such calls hears a moment later.
 
 use std::fmt::Write;
 
