@@ -33,7 +33,7 @@ impl Plot {
 }
 
 /// How much of its memory a process uses in one play.
-const SCRATCH_BYTES: usize = 256 << 10;
+const SCRATCH_BYTES: usize = 512 << 10;
 pub(crate) const READ_BYTES: usize = 4096;
 /// More files than a process is sent in a play.
 const FILES: u64 = 64;

@@ -100,7 +100,7 @@ impl<P> LaneCaller<P> {
         let Some((before, head)) = commands.last_call() else { return LaneEnd::ByRing };
         let is_fit = standing(system) & IN_NO_CALL != 0
             && call.read_consumed == 0
-            && room >= LaneReturns::MOST_BYTES as u64
+            && room >= LaneReturns::LEAST_ROOM as u64
             && head.data_size <= DATA_BYTES as u64;
         if !is_fit {
             return LaneEnd::ByRing;

@@ -1,8 +1,8 @@
 //! What a thread writes, as far as lanes are concerned.
 
 use binder_uapi::{
-    BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_NOOP, BinderTransactionData, LANE_FLAGS,
-    payload_len,
+    BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_NOOP, BinderTransactionData,
+    BinderTransactionDataSecctx, LANE_FLAGS, payload_len,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -167,8 +167,15 @@ impl Default for LaneReturns {
 }
 
 impl LaneReturns {
-    /// A read with less room takes no lane: two codes, and one with a transaction.
-    pub const MOST_BYTES: usize = 3 * size_of::<u32>() + size_of::<BinderTransactionData>();
+    /// All that a read of a lane brings: two codes, and one with a transaction.
+    const MOST_BYTES: usize = 3 * size_of::<u32>() + size_of::<BinderTransactionData>();
+    /// The longest that a driver may have to tell, with its code. It tells nothing more where there is less room left, however short
+    /// that is.
+    const LONGEST: usize = size_of::<u32>() + size_of::<BinderTransactionDataSecctx>();
+    /// A read with less room takes no lane.
+    pub const LEAST_ROOM: usize = 2 * size_of::<u32>() + Self::LONGEST;
+    /// A read with less room is told of no completion.
+    pub const COMPLETION_ROOM: usize = size_of::<u32>() + Self::LONGEST;
 
     /// The beginning of what every read brings.
     pub fn new() -> Self {

@@ -108,7 +108,6 @@ impl LaneServer {
         parsed: &LaneCommands,
     ) -> LaneEnd {
         let mut returns = LaneReturns::new();
-        returns.push(BR_TRANSACTION_COMPLETE);
         let room = call.read_size.saturating_sub(call.read_consumed);
         free_if_idle(system, call, parsed);
         let is_written = parsed.is_idle() || room > 0 && write_by_ring(system, call);
@@ -118,6 +117,10 @@ impl LaneServer {
         if !is_written || room < returns.bytes().len() as u64 {
             return LaneEnd::ByRing;
         }
+        if room < LaneReturns::COMPLETION_ROOM as u64 {
+            return finish(system, call, &returns);
+        }
+        returns.push(BR_TRANSACTION_COMPLETE);
         self.owes_completion = false;
         let is_idle = parsed.is_idle();
         let end = finish(system, call, &returns);
@@ -187,7 +190,7 @@ impl LaneServer {
         parsed: &LaneCommands,
     ) -> bool {
         let room = call.read_size.saturating_sub(call.read_consumed);
-        if system.served().count() == 0 || room < LaneReturns::MOST_BYTES as u64 {
+        if system.served().count() == 0 || room < LaneReturns::LEAST_ROOM as u64 {
             return false;
         }
         let is_idle = parsed.is_idle() && standing(system) & IS_LOOPER != 0;
@@ -272,7 +275,7 @@ impl LaneServer {
             return LaneEnd::Done;
         }
         let room = call.read_size.saturating_sub(call.read_consumed);
-        let may_complete = room == 0 || room >= LaneReturns::MOST_BYTES as u64;
+        let may_complete = room == 0 || room >= LaneReturns::LEAST_ROOM as u64;
         let may_reply = may_complete && !self.is_orphan;
         let will_look = self.returns.will_be_soon();
         let now = system.ticks();
