@@ -34,12 +34,8 @@ impl SpareDevice {
     ///
     /// Why there can be none.
     pub(crate) fn of_unmodified(beside: &Path) -> Result<Self, String> {
-        match RingLibrary::of_this_process() {
-            RingLibrary::Loaded => {}
-            RingLibrary::Named => return Err("a static program preloads no library".into()),
-            RingLibrary::Absent => {
-                return Err("no library is preloaded (`anybinder run` does that)".into());
-            }
+        if let Some(reason) = why_no_ring_library() {
+            return Err(reason.into());
         }
         Self::beside(beside).map_err(|error| format!("no device of their own: {error}"))
     }
@@ -56,24 +52,16 @@ impl Drop for SpareDevice {
     }
 }
 
-/// Whether this process, and those that it forks, have loaded the library by which unmodified programs use the ring.
-enum RingLibrary {
-    Loaded,
-    /// The environment names it, for programs that have a dynamic linker.
-    Named,
-    Absent,
-}
-
-impl RingLibrary {
-    fn of_this_process() -> Self {
-        let name = Path::new(RING_LIBRARY).file_name().and_then(|name| name.to_str());
-        let name = name.unwrap_or(RING_LIBRARY);
-        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        let is_named = || env::var("LD_PRELOAD").is_ok_and(|named| named.contains(RING_LIBRARY));
-        match maps.lines().any(|line| line.ends_with(name)) {
-            true => Self::Loaded,
-            false if is_named() => Self::Named,
-            false => Self::Absent,
-        }
+/// Why this process, and those that it forks, have not loaded the library by which unmodified programs use the ring, if they have not.
+fn why_no_ring_library() -> Option<&'static str> {
+    let name = Path::new(RING_LIBRARY).file_name().and_then(|name| name.to_str());
+    let name = name.unwrap_or(RING_LIBRARY);
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    if maps.lines().any(|line| line.ends_with(name)) {
+        None
+    } else if env::var("LD_PRELOAD").is_ok_and(|named| named.contains(RING_LIBRARY)) {
+        Some("a static program preloads no library")
+    } else {
+        Some("no library is preloaded (`anybinder run` does that)")
     }
 }

@@ -427,8 +427,8 @@ impl BinderDevice {
     }
 }
 
-/// Makes one of binder's requests.
-fn ioctl<T: FromBytes + IntoBytes + Immutable>(
+/// Makes one of binder's requests, or of those that our driver has beside them.
+pub(crate) fn ioctl<T: FromBytes + IntoBytes + Immutable>(
     file: BorrowedFd<'_>,
     request: u32,
     argument: &mut T,

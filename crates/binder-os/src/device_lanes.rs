@@ -8,18 +8,17 @@ mod serving;
 mod tests;
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr;
+use std::os::fd::BorrowedFd;
 
 use binder_lane::LaneId;
 use binder_ring::SlotIndex;
 use binder_ring_client::lane::{LaneCommands, ServedLanes, ThreadLanes};
 use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
-use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, Errno, payload_len};
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, Errno};
 
 use self::calling::DevicePlace;
 use self::serving::DeviceServed;
+use crate::binder_device::ioctl;
 use crate::lane_memory::LaneBuffers;
 use crate::lent_memory::LentMemory;
 
@@ -83,23 +82,8 @@ impl LaneContext<'_, '_> {
 
     /// Has the driver take over what the thread does by a lane.
     fn take_over(&self, lane: LaneId) -> io::Result<()> {
-        ask(self.device, ANYBINDER_LANE_ADOPT, &mut lane.number())
+        ioctl(self.device, ANYBINDER_LANE_ADOPT, &mut lane.number())
     }
-}
-
-/// Makes an ioctl of the lanes.
-fn ask<T: FromBytes + IntoBytes + Immutable>(
-    device: BorrowedFd<'_>,
-    request: u32,
-    argument: &mut T,
-) -> io::Result<()> {
-    assert_eq!(payload_len(request), size_of::<T>(), "the argument of this request");
-    #[expect(unsafe_code, reason = "the ioctls of lanes have no safe wrapper")]
-    // SAFETY: a device that knows the request reads and writes as many bytes behind its argument as its number tells, which is the
-    // size of `T`, where any bytes are valid. One that does not know it refuses.
-    let result =
-        unsafe { libc::ioctl(device.as_raw_fd(), request as libc::Ioctl, ptr::from_mut(argument)) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn errno(error: &io::Error) -> Errno {

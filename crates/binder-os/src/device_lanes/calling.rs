@@ -14,7 +14,8 @@ use binder_uapi::{
     LaneOpen,
 };
 
-use super::{DeviceLanes, LaneContext, ask, errno};
+use super::{DeviceLanes, LaneContext, errno};
+use crate::binder_device::ioctl;
 use crate::lane_memory::{LaneBuffer, LaneBuffers, LaneMemory};
 
 /// The memory of a lane by which a thread calls.
@@ -122,12 +123,12 @@ impl LaneSystem for LaneContext<'_, '_> {
     }
 
     fn open_lane(&self, wish: &mut LaneOpen) -> Result<(), Errno> {
-        ask(self.device, ANYBINDER_LANE_OPEN, wish).map_err(|error| errno(&error))
+        ioctl(self.device, ANYBINDER_LANE_OPEN, wish).map_err(|error| errno(&error))
     }
 
     fn close_lane(&self, lane: LaneId) {
         // A driver that is gone has no lanes.
-        let _ = ask(self.device, ANYBINDER_LANE_CLOSE, &mut lane.number());
+        let _ = ioctl(self.device, ANYBINDER_LANE_CLOSE, &mut lane.number());
     }
 
     fn adopt(&self, lane: LaneId) -> Result<(), Errno> {

@@ -11,7 +11,8 @@ use binder_uapi::{ANYBINDER_LANE_ACCEPT, BinderTransactionData, LaneAccept};
 use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec};
 
-use super::{LaneContext, ask, errno};
+use super::{LaneContext, errno};
+use crate::binder_device::ioctl;
 use crate::credentials;
 use crate::lane_memory::{LaneBuffers, LaneMemory};
 
@@ -55,7 +56,7 @@ impl LaneServing for LaneContext<'_, '_> {
 
     fn accept(&self) -> Option<(LaneAccept, DeviceServed)> {
         let ask = |wish: &mut LaneAccept| {
-            ask(self.device, ANYBINDER_LANE_ACCEPT, wish).map_err(|error| errno(&error))
+            ioctl(self.device, ANYBINDER_LANE_ACCEPT, wish).map_err(|error| errno(&error))
         };
         let (accepted, files) = take_offer(ask)?;
         Some((accepted, DeviceServed::new(files, &self.lanes.buffers)?))

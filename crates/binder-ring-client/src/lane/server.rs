@@ -122,9 +122,8 @@ impl LaneServer {
         }
         returns.push(BR_TRANSACTION_COMPLETE);
         self.owes_completion = false;
-        let is_idle = parsed.is_idle();
         let end = finish(system, call, &returns);
-        if end == LaneEnd::Done && !is_idle && standing(system) & IN_NO_CALL == 0 {
+        if end == LaneEnd::Done && !parsed.is_idle() && standing(system) & IN_NO_CALL == 0 {
             // What has come for the thread alone is told in the same go. It may be nothing.
             let _ = system.by_ring_waiting(ReadWait::Never, call);
         }
