@@ -180,7 +180,7 @@ impl LaneSystem for Process<'_> {
         self
     }
 
-    fn create_place(&self) -> Option<((), OwnedFd)> {
+    fn create_place(&self, _: u32) -> Option<((), OwnedFd)> {
         Some(((), rustix::fs::memfd_create(c"offer", rustix::fs::MemfdFlags::CLOEXEC).ok()?))
     }
 

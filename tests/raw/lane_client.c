@@ -73,6 +73,19 @@ static void sizes(void)
 	let_go(device, &reply);
 }
 
+// A thread that makes long calls has room for them, and keeps it when it makes others in between.
+static void long_calls(void)
+{
+	size_t lengths[] = { 16385, 65536, 4, 73536 };
+	for (size_t at = 0; at < sizeof lengths / sizeof *lengths; at++)
+		if (!bytes_pass_by_within(MOST_ROUNDS, device, lengths[at]))
+			errx(1, "calls of %zu bytes do not pass the driver by", lengths[at]);
+	unsigned long before = sent();
+	for (uint32_t word = 0; word < 2 * WARM_UP; word++)
+		echo_bytes(device, lengths[word % 4], word);
+	CHECK(sent() - before < WARM_UP);
+}
+
 static struct binder_transaction_data kept[5];
 
 static void *free_kept(void *unused)
@@ -342,9 +355,9 @@ int main(int argc, char **argv)
 	struct {
 		const char *name;
 		void (*play)(void);
-	} scenes[] = { { "sizes", sizes },   { "keeps", keeps }, { "refusals", refusals }, { "pointers", pointers },
-		       { "signals", signals }, { "files", files }, { "modes", modes },	     { "threads", threads },
-		       { "ends", ends } };
+	} scenes[] = { { "sizes", sizes },	 { "long", long_calls }, { "keeps", keeps },   { "refusals", refusals },
+		       { "pointers", pointers }, { "signals", signals }, { "files", files },   { "modes", modes },
+		       { "threads", threads },	 { "ends", ends } };
 	alarm(HANG_TIMEOUT_S);
 	CHECK(argc >= 2);
 	server = argv[1];

@@ -26,21 +26,41 @@ static inline unsigned long sent(void)
 	return count;
 }
 
-// Makes calls until they pass the driver by, in so many rounds at most. Says whether they do.
-static inline int passes_by_within(int rounds, int by)
+// Has so many bytes echoed, which are others each time.
+static inline void echo_bytes(int by, size_t size, uint32_t seed)
+{
+	static uint8_t data[128 << 10];
+	struct binder_transaction_data reply;
+	CHECK(size <= sizeof data);
+	for (size_t at = 0; at < size; at++)
+		data[at] = at * 7 + (at >> 8) + seed;
+	struct send call = call_of(ECHO, data, size);
+	expect(by, &call, sizeof call, BR_REPLY, &reply);
+	check_place(&reply);
+	if (reply.data_size != size || memcmp((void *)(uintptr_t)reply.data.ptr.buffer, data, size) != 0)
+		errx(1, "no echo");
+	let_go(by, &reply);
+}
+
+// Makes calls of so many bytes until they pass the driver by, in so many rounds at most. Says whether they do.
+static inline int bytes_pass_by_within(int rounds, int by, size_t size)
 {
 	for (int round = 0; round < rounds; round++) {
 		unsigned long before = sent();
 		for (uint32_t word = 0; word < WARM_UP; word++) {
 			if (round >= HURRIED_ROUNDS)
 				usleep(PAUSE_US);
-			if (ask(by, ECHO, word) != word)
-				errx(1, "no echo");
+			echo_bytes(by, size, word);
 		}
 		if (sent() - before < WARM_UP / 2)
 			return 1;
 	}
 	return 0;
+}
+
+static inline int passes_by_within(int rounds, int by)
+{
+	return bytes_pass_by_within(rounds, by, sizeof(uint32_t));
 }
 
 static inline int passes_by(int by)

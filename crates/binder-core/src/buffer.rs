@@ -28,6 +28,8 @@ const MAX_AREA_BYTES: u32 = 4 << 20;
 
 /// The share of the area that is set aside for what comes past the driver, at most: a quarter.
 const ASIDE_SHARE: u32 = 4;
+/// More pages than that at a time take at most half of what is left of it: who makes a few long calls leaves room for others' short ones.
+const ASIDE_PAGES: u32 = 4;
 
 /// One-ways of one sender beyond which they look like a flood, by number.
 const SPAM_BUFFERS: u32 = 50;
@@ -242,12 +244,14 @@ impl Mapping {
     ///
     /// # Errors
     ///
-    /// `ENOSPC` when no free range is long enough, or the share of what is set aside is used up.
+    /// `ENOSPC` when no free range is long enough, or the share of what is set aside is used up, or would be by much at a time.
     pub(crate) fn set_aside(&mut self, pages: u32) -> Result<u64, Errno> {
         let page_bytes = PAGE_BYTES;
         let bytes = pages.checked_mul(page_bytes).ok_or(Errno::ENOSPC)?;
         let aside_bytes = self.aside_bytes.checked_add(bytes).ok_or(Errno::ENOSPC)?;
-        if pages == 0 || aside_bytes > self.len_bytes / ASIDE_SHARE {
+        let share = self.len_bytes / ASIDE_SHARE;
+        let is_much = pages > ASIDE_PAGES && bytes > share.saturating_sub(self.aside_bytes) / 2;
+        if pages == 0 || aside_bytes > share || is_much {
             return Err(Errno::ENOSPC);
         }
         let start = self.ranges.take(bytes + page_bytes).map_err(|_| Errno::ENOSPC)?;

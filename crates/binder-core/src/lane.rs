@@ -81,7 +81,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `ESRCH` if it is not known where that is mapped; `ENOSPC` if there is not so much, or too much was set aside already.
+    /// `ESRCH` if it is not known where that is mapped; `ENOSPC` if there is not so much, if too much was set aside already, or if more than
+    /// four pages would take more than half of what may be.
     pub fn set_aside(&mut self, process: ProcessKey, pages: u32) -> Result<u64, Errno> {
         self.mapping_of(process)?.set_aside(pages)
     }
@@ -219,6 +220,14 @@ mod tests {
         for pages in [0, 1, u32::MAX] {
             assert_eq!(context.set_aside(client, pages), Err(Errno::ENOSPC), "{pages}");
         }
+    }
+
+    #[test]
+    fn much_that_is_set_aside_leaves_as_much_for_others() {
+        let Scene { mut context, client, .. } = scene(0, UidMap::identity());
+        context.note_mapping(client, Some(MappingArea { base: 0x10000, len_bytes: 64 * 4096 }));
+        let set_aside = [9, 8, 5, 4].map(|pages| context.set_aside(client, pages).map(drop));
+        assert_eq!(set_aside, [Err(Errno::ENOSPC), Ok(()), Err(Errno::ENOSPC), Ok(())]);
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub struct RequestHead {
     pub room: AtomicU32,
     /// The number of the call: the next one has another.
     pub number: AtomicU32,
+    /// The longest call that the caller expects to make. Written before the server has the segment.
+    pub longest: AtomicU32,
 }
 
 /// What came of a call.
@@ -62,7 +64,7 @@ pub struct ReplyHead {
     pub code: AtomicU32,
     /// The flags of the transaction.
     pub flags: AtomicU32,
-    /// Bytes of data.
+    /// Bytes of data, also of a reply for which the caller has no room.
     pub len: AtomicU32,
     /// The processor on which the server's thread was.
     pub cpu: AtomicU32,

@@ -23,7 +23,8 @@ use rustix::thread::Timespec;
 use crate::canary::{self, OtherCanary};
 use crate::lanes::{BusySlot, LanePlace, RingLanes};
 use crate::program_memory::ProgramMemory;
-use crate::room::{PAGE_BYTES, ROOM_PAGES, Room};
+use crate::room::Room;
+use crate::room_buffers::RoomBuffers;
 use crate::served::ProgramServed;
 use crate::syscall;
 use crate::write_read::DeviceCalls;
@@ -44,7 +45,7 @@ pub(crate) fn exchange(
         }
         return by_ring(ReadWait::UntilReady, &device, slot, memory, call);
     };
-    let parsed = CopiedCommands::of(memory, call, call.write_consumed).parse(lanes);
+    let parsed = CopiedCommands::of(memory, call, call.write_consumed).parse(lanes.buffers());
     let system = LaneCall::new(device, slot, memory, busy);
     // SAFETY: this function found the slot free, and asks for it once.
     let thread = unsafe { system.busy.thread() };
@@ -71,9 +72,9 @@ pub(crate) fn free_run(
     call: &BinderWriteRead,
     start: u64,
 ) {
-    if lanes.has_lent() {
+    if lanes.buffers().has_lent() {
         let run = BinderWriteRead { write_size: call.write_consumed, ..*call };
-        CopiedCommands::of(memory, &run, start).parse(lanes).free(lanes);
+        CopiedCommands::of(memory, &run, start).parse(lanes.buffers()).free(lanes.buffers());
     }
 }
 
@@ -120,9 +121,9 @@ impl CopiedCommands {
         Self { bytes, len }
     }
 
-    fn parse(&self, lanes: &RingLanes) -> LaneCommands {
+    fn parse(&self, buffers: &RoomBuffers) -> LaneCommands {
         match self.len {
-            Some(len) => LaneCommands::parse(&self.bytes[..len], lanes),
+            Some(len) => LaneCommands::parse(&self.bytes[..len], buffers),
             None => LaneCommands::unread(),
         }
     }
@@ -148,14 +149,18 @@ impl<'c, 't> LaneCall<'c, 't> {
         Self { device, slot, memory, busy, other_canary: Cell::new(OtherCanary::NONE) }
     }
 
-    /// Makes room in the receive buffer.
-    fn make_room(&self) -> Option<Room> {
-        let mut room = LaneRoom { pages: ROOM_PAGES.into(), ..Default::default() };
+    fn lanes(&self) -> &RingLanes {
+        self.device.ring.lanes()
+    }
+
+    /// Makes room of so many pages in the receive buffer.
+    fn make_room(&self, pages: u32) -> Option<Room> {
+        let mut room = LaneRoom { pages: pages.into(), ..Default::default() };
         // SAFETY: the driver reads and writes a `LaneRoom`, which is of numbers alone.
         unsafe { self.device.ask(ANYBINDER_LANE_ROOM, &mut room) }.ok()?;
         // SAFETY: it is open, or was a moment ago; a number that is not is refused by the kernel.
         let device = unsafe { BorrowedFd::borrow_raw(self.device.fd) };
-        Room::map(device, room.address)
+        Room::map(device, room.address, pages)
     }
 }
 
@@ -201,7 +206,7 @@ impl RingSystem for LaneCall<'_, '_> {
 
 impl LaneSystem for LaneCall<'_, '_> {
     type Place = LanePlace;
-    type Buffers = RingLanes;
+    type Buffers = RoomBuffers;
 
     fn ring(&self) -> &ClientRing {
         self.device.ring.ring()
@@ -211,36 +216,36 @@ impl LaneSystem for LaneCall<'_, '_> {
         self.slot
     }
 
-    fn buffers(&self) -> &RingLanes {
-        self.device.ring.lanes()
+    fn buffers(&self) -> &RoomBuffers {
+        self.lanes().buffers()
     }
 
-    fn create_place(&self) -> Option<(LanePlace, OwnedFd)> {
-        self.busy.create_place(|| self.make_room())
+    fn create_place(&self, reply_bytes: u32) -> Option<(LanePlace, OwnedFd)> {
+        self.lanes().create_place(reply_bytes, |pages| self.make_room(pages))
     }
 
     fn give_back(&self, place: LanePlace) {
-        drop(place);
+        self.lanes().give_back(place);
     }
 
     fn segment(&self, place: &LanePlace) -> LaneSegment {
         place.segment()
     }
 
-    fn address(&self, _: &LanePlace) -> u64 {
-        self.busy.address()
+    fn address(&self, place: &LanePlace) -> u64 {
+        self.buffers().address(place.buffer())
     }
 
-    fn is_lent(&self, _: &LanePlace) -> bool {
-        self.busy.is_lent()
+    fn is_lent(&self, place: &LanePlace) -> bool {
+        self.buffers().is_lent(place.buffer())
     }
 
     fn receive(&self, place: &LanePlace, len: usize) -> bool {
-        self.busy.receive(place, len)
+        self.lanes().receive_reply(place, len)
     }
 
-    fn room(&self) -> u32 {
-        ROOM_PAGES * PAGE_BYTES
+    fn room(&self, place: &LanePlace) -> u32 {
+        self.buffers().room(place.buffer())
     }
 
     fn copy_request(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool {
@@ -288,30 +293,34 @@ impl LaneServing for LaneCall<'_, '_> {
     type Served = ProgramServed;
 
     fn served(&self) -> &ServedLanes<ProgramServed> {
-        self.buffers().served()
+        self.lanes().served()
     }
 
     fn accept(&self) -> Option<(LaneAccept, ProgramServed)> {
         // SAFETY: the driver reads and writes a `LaneAccept`, which is of numbers alone.
         let ask = |wish: &mut LaneAccept| unsafe { self.device.ask(ANYBINDER_LANE_ACCEPT, wish) };
         let (accepted, files) = take_offer(ask)?;
-        Some((accepted, self.buffers().serve(files, || self.make_room())?))
+        Some((accepted, self.lanes().serve(files, |pages| self.make_room(pages))?))
     }
 
     fn give_back_served(&self, served: ProgramServed) {
-        self.buffers().give_back(served);
+        self.lanes().give_back_served(served);
     }
 
     fn clear_ended(&self) {
-        self.buffers().clear_ended(self.ring(), self.slot);
+        self.lanes().clear_ended(self.ring(), self.slot);
     }
 
     fn is_call_lent(&self, served: &ProgramServed) -> bool {
-        self.buffers().is_call_lent(served)
+        self.buffers().is_lent(&served.buffer)
+    }
+
+    fn call_room(&self, served: &ProgramServed) -> u32 {
+        self.buffers().room(&served.buffer)
     }
 
     fn receive_call(&self, served: &ProgramServed, len: usize) -> Option<u64> {
-        self.buffers().receive_call(served, len)
+        self.lanes().receive_call(served, len)
     }
 
     fn copy_reply(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool {

@@ -7,7 +7,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use binder_lane::layout::SEGMENT_BYTES;
 use binder_lane::{CallLeft, LaneId, LaneSegment};
@@ -15,34 +15,20 @@ use binder_ring::SlotIndex;
 use binder_ring::layout::SLOTS;
 use binder_ring_client::ClientRing;
 use binder_ring_client::lane::{
-    MOST_SERVED, ReceivedBuffers, ServedLanes, ServedPlace as _, ThreadLanes, create_segment,
+    ServedLanes, ServedPlace as _, ThreadLanes, create_segment, map_segment,
 };
 use rustix::fd::OwnedFd;
 
 use crate::program_memory::thread_pointer;
-use crate::room::{ROOM_BYTES, Room};
-use crate::served::ProgramServed;
+use crate::room::Room;
+use crate::room_buffers::{RoomBuffers, TakenBuffer};
+use crate::served::{CallerThread, ProgramServed};
 
 /// What the threads with slots in a ring have of lanes.
 pub(crate) struct RingLanes {
     slots: [SlotLanes; SLOTS as usize],
     served: ServedLanes<ProgramServed>,
-    /// Where the calls lie that came by those.
-    calls: [LaneBuffer; MOST_SERVED],
-    /// Whether anything has come by a lane: else no buffer can be freed.
-    has_lent: AtomicBool,
-}
-
-/// Room for what comes by a lane. It is made when it is first needed, and stays for the next lane.
-struct LaneBuffer {
-    /// Where the library writes.
-    start: AtomicPtr<u8>,
-    /// Where the program reads: in its receive buffer.
-    address: AtomicU64,
-    /// Whether a lane has it.
-    is_taken: AtomicBool,
-    /// Whether what lies there was not freed.
-    is_lent: AtomicBool,
+    buffers: RoomBuffers,
 }
 
 /// What a thread has of lanes. The thread alone uses it, and handlers of its signals in between.
@@ -56,8 +42,6 @@ struct SlotLanes {
     left: AtomicU32,
     /// The thread pointer of the thread while it serves a call that came by a lane, or 0.
     serving: AtomicUsize,
-    /// Where what comes back lies.
-    buffer: LaneBuffer,
     thread: UnsafeCell<ThreadLanes<LanePlace>>,
 }
 
@@ -65,9 +49,17 @@ struct SlotLanes {
 // thread the slot. All else is atomic.
 unsafe impl Sync for SlotLanes {}
 
-/// The segment of a lane.
+/// What the program has of a lane by which a thread calls.
 #[derive(Debug)]
 pub(crate) struct LanePlace {
+    segment: MappedSegment,
+    /// Where what comes back lies.
+    buffer: TakenBuffer,
+}
+
+/// The segment of a lane.
+#[derive(Debug)]
+pub(crate) struct MappedSegment {
     start: NonNull<u8>,
 }
 
@@ -86,8 +78,7 @@ impl RingLanes {
         Self {
             slots: [const { SlotLanes::new() }; SLOTS as usize],
             served: ServedLanes::new(),
-            calls: [const { LaneBuffer::new() }; MOST_SERVED],
-            has_lent: AtomicBool::new(false),
+            buffers: RoomBuffers::new(),
         }
     }
 
@@ -96,13 +87,13 @@ impl RingLanes {
         &self.served
     }
 
-    fn of(&self, slot: SlotIndex) -> &SlotLanes {
-        &self.slots[slot.number() as usize]
+    /// Where what comes past the driver lies.
+    pub(crate) fn buffers(&self) -> &RoomBuffers {
+        &self.buffers
     }
 
-    /// Whether anything has come by a lane.
-    pub(crate) fn has_lent(&self) -> bool {
-        self.has_lent.load(Ordering::Relaxed)
+    fn of(&self, slot: SlotIndex) -> &SlotLanes {
+        &self.slots[slot.number() as usize]
     }
 
     /// Has the slot of this thread busy. None if it is: a handler has interrupted a call, or left one by a jump.
@@ -140,14 +131,16 @@ impl RingLanes {
     pub(crate) fn serving_slot(&self) -> Option<SlotIndex> {
         let own = thread_pointer();
         let is_own = |slot: &SlotIndex| self.of(*slot).serving.load(Ordering::Relaxed) == own;
-        self.has_lent().then(|| SlotIndex::all().find(is_own))?
+        self.buffers.has_lent().then(|| SlotIndex::all().find(is_own))?
     }
 
     /// Forgets the lanes of a thread that has ended. The slot is this thread's.
     pub(crate) fn clear(&self, ring: &ClientRing, slot: SlotIndex) {
         // SAFETY: no thread has the slot but this one, which makes no call.
         let thread = unsafe { &mut *self.of(slot).thread.get() };
-        drop(thread.end(ring, slot, &self.served));
+        if let Some(place) = thread.end(ring, slot, &self.served) {
+            self.give_back(place);
+        }
         self.of(slot).reset();
     }
 
@@ -161,9 +154,8 @@ impl RingLanes {
     /// Unmaps all that the program does not need. No thread has a slot.
     pub(crate) fn end(&self, ring: &ClientRing) {
         SlotIndex::all().for_each(|slot| self.clear(ring, slot));
-        self.served.drain().for_each(|served| self.give_back(served));
-        self.buffers().for_each(LaneBuffer::end);
-        self.has_lent.store(false, Ordering::Relaxed);
+        self.served.drain().for_each(|served| self.give_back_served(served));
+        self.buffers.end();
     }
 
     /// Forgets what another process has: nothing of it is mapped in its child.
@@ -176,37 +168,49 @@ impl RingLanes {
         }
         // SAFETY: as above.
         unsafe { self.served.forget() };
-        self.buffers().for_each(LaneBuffer::forget);
-        self.has_lent.store(false, Ordering::Relaxed);
+        self.buffers.forget();
     }
 
-    fn buffers(&self) -> impl Iterator<Item = &LaneBuffer> {
-        self.calls.iter().chain(self.slots.iter().map(|slot| &slot.buffer))
+    /// Makes a segment for a lane, with a file to offer, and has a buffer for replies of so many bytes, or fewer if there is no room:
+    /// `make` makes that.
+    pub(crate) fn create_place(
+        &self,
+        reply_bytes: u32,
+        make: impl Fn(u32) -> Option<Room>,
+    ) -> Option<(LanePlace, OwnedFd)> {
+        let buffer = self.buffers.take(reply_bytes, make)?;
+        match create_segment() {
+            Ok((start, file)) => {
+                Some((LanePlace { segment: MappedSegment { start }, buffer }, file))
+            }
+            Err(_) => {
+                self.buffers.release(buffer);
+                None
+            }
+        }
+    }
+
+    /// Ends what the program had of a lane.
+    pub(crate) fn give_back(&self, place: LanePlace) {
+        self.buffers.release(place.buffer);
     }
 
     /// What the program has of a lane by which it is called, with these files. None if it cannot have it.
     pub(crate) fn serve(
         &self,
-        files: [OwnedFd; 2],
-        make: impl FnOnce() -> Option<Room>,
+        [segment, caller]: [OwnedFd; 2],
+        make: impl Fn(u32) -> Option<Room>,
     ) -> Option<ProgramServed> {
-        let buffer = self.calls.iter().position(LaneBuffer::take)?;
-        let is_there = self.calls[buffer].prepare(make);
-        let served = is_there.then(|| ProgramServed::new(files, buffer)).flatten();
-        if served.is_none() {
-            self.calls[buffer].is_taken.store(false, Ordering::Release);
-        }
-        served
+        let caller = CallerThread::of(&caller)?;
+        let segment = MappedSegment { start: map_segment(&segment).ok()? };
+        let longest = segment.get().head().request.longest.load(Ordering::Relaxed);
+        let buffer = self.buffers.take(longest, make)?;
+        Some(ProgramServed { segment, buffer, caller })
     }
 
-    /// Ends what the program had of a lane.
-    pub(crate) fn give_back(&self, served: ProgramServed) {
-        self.calls[served.buffer].is_taken.store(false, Ordering::Release);
-    }
-
-    /// Whether the last call of a lane was not freed.
-    pub(crate) fn is_call_lent(&self, served: &ProgramServed) -> bool {
-        self.calls[served.buffer].is_lent()
+    /// Ends what the program had of a lane by which it was called.
+    pub(crate) fn give_back_served(&self, served: ProgramServed) {
+        self.buffers.release(served.buffer);
     }
 
     /// Copies the first `len` bytes of a call to the buffer of its lane, and lends that. Returns where it lies; None if they have no
@@ -214,10 +218,15 @@ impl RingLanes {
     pub(crate) fn receive_call(&self, served: &ProgramServed, len: usize) -> Option<u64> {
         let segment = served.segment();
         // SAFETY: `fill` lets so many bytes be written, and a buffer is no segment.
-        let address =
-            self.calls[served.buffer].fill(len, |to| unsafe { segment.copy_request(to, len) })?;
-        self.has_lent.store(true, Ordering::Relaxed);
-        Some(address)
+        self.buffers.fill(&served.buffer, len, |to| unsafe { segment.copy_request(to, len) })
+    }
+
+    /// The same with a reply.
+    pub(crate) fn receive_reply(&self, place: &LanePlace, len: usize) -> bool {
+        let segment = place.segment();
+        // SAFETY: as above.
+        let copy = |to| unsafe { segment.copy_reply(to, len) };
+        self.buffers.fill(&place.buffer, len, copy).is_some()
     }
 }
 
@@ -229,7 +238,6 @@ impl SlotLanes {
             segment: AtomicPtr::new(ptr::null_mut()),
             left: AtomicU32::new(NOT_LEFT),
             serving: AtomicUsize::new(0),
-            buffer: LaneBuffer::new(),
             thread: UnsafeCell::new(ThreadLanes::new()),
         }
     }
@@ -242,96 +250,31 @@ impl SlotLanes {
     }
 }
 
-impl LaneBuffer {
-    const fn new() -> Self {
-        Self {
-            start: AtomicPtr::new(ptr::null_mut()),
-            address: AtomicU64::new(0),
-            is_taken: AtomicBool::new(false),
-            is_lent: AtomicBool::new(false),
-        }
-    }
-
-    /// Takes it for a lane, if none has it and nothing is lent of it.
-    fn take(&self) -> bool {
-        !self.is_lent() && !self.is_taken.swap(true, Ordering::Acquire)
-    }
-
-    fn address(&self) -> u64 {
-        self.address.load(Ordering::Relaxed)
-    }
-
-    fn room(&self) -> Option<Room> {
-        let start = NonNull::new(self.start.load(Ordering::Relaxed))?;
-        Some(Room { start, address: self.address() })
-    }
-
-    fn is_lent(&self) -> bool {
-        self.is_lent.load(Ordering::Acquire)
-    }
-
-    /// Has a lane fill so many bytes of it, and lends it. Returns where it is; None if it is too small, or lent. For the thread that has
-    /// the lane.
-    fn fill(&self, len: usize, copy: impl FnOnce(*mut u8)) -> Option<u64> {
-        let room = self.room()?;
-        if len > ROOM_BYTES || self.is_lent() {
-            return None;
-        }
-        copy(room.start.as_ptr());
-        self.is_lent.store(true, Ordering::Release);
-        Some(room.address)
-    }
-
-    /// Ends it. No lane has it. What lies there stays where the program reads: it may look at that after it has closed the device.
-    fn end(&self) {
-        let room = self.room();
-        self.forget();
-        if let Some(room) = room {
-            // SAFETY: no lane has it, and none will.
-            unsafe { room.unmap() };
-        }
-    }
-
-    /// Forgets that of another process.
-    fn forget(&self) {
-        self.start.store(ptr::null_mut(), Ordering::Relaxed);
-        self.address.store(0, Ordering::Relaxed);
-        self.is_taken.store(false, Ordering::Relaxed);
-        self.is_lent.store(false, Ordering::Relaxed);
-    }
-
-    /// Has it be there. Says whether it is: `make` makes it if it is not.
-    fn prepare(&self, make: impl FnOnce() -> Option<Room>) -> bool {
-        if self.room().is_some() {
-            return true;
-        }
-        let Some(Room { start, address }) = make() else { return false };
-        self.address.store(address, Ordering::Relaxed);
-        self.start.store(start.as_ptr(), Ordering::Relaxed);
-        true
-    }
-}
-
-/// # Safety
-///
-/// So many bytes are mapped there, and nothing uses them any more.
-pub(crate) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller's promise.
-    let unmapped = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
-    debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
-}
-
 impl LanePlace {
     pub(crate) fn segment(&self) -> LaneSegment {
+        self.segment.get()
+    }
+
+    pub(crate) fn buffer(&self) -> &TakenBuffer {
+        &self.buffer
+    }
+}
+
+impl MappedSegment {
+    pub(crate) fn get(&self) -> LaneSegment {
         // SAFETY: a whole segment is mapped there until `drop`, and nothing else knows the address.
         unsafe { LaneSegment::new(self.start) }
     }
 }
 
-impl Drop for LanePlace {
+// SAFETY: the mapping belongs to the process, not to a thread: it is there until `drop`, whichever thread that runs on.
+unsafe impl Send for MappedSegment {}
+
+impl Drop for MappedSegment {
     fn drop(&mut self) {
-        // SAFETY: `create_place` has mapped a whole segment there, and this value alone has it.
-        unsafe { unmap(self.start, SEGMENT_BYTES) }
+        // SAFETY: whoever has made this has mapped a whole segment there, and this value alone has it.
+        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), SEGMENT_BYTES) };
+        debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
     }
 }
 
@@ -352,38 +295,6 @@ impl BusySlot<'_> {
     pub(crate) unsafe fn thread(&self) -> &mut ThreadLanes<LanePlace> {
         // SAFETY: the thread of the slot alone uses it, and its handlers find it busy; the other is the caller's promise.
         unsafe { &mut *self.own().thread.get() }
-    }
-
-    pub(crate) fn create_place(
-        &self,
-        make: impl FnOnce() -> Option<Room>,
-    ) -> Option<(LanePlace, OwnedFd)> {
-        if !self.own().buffer.prepare(make) {
-            return None;
-        }
-        let (start, file) = create_segment().ok()?;
-        Some((LanePlace { start }, file))
-    }
-
-    /// Where the thread's buffer is.
-    pub(crate) fn address(&self) -> u64 {
-        self.own().buffer.address()
-    }
-
-    pub(crate) fn is_lent(&self) -> bool {
-        self.own().buffer.is_lent()
-    }
-
-    /// Copies the first `len` bytes of a reply to the thread's buffer, and lends that. Says whether they have room, and it was not
-    /// lent.
-    pub(crate) fn receive(&self, place: &LanePlace, len: usize) -> bool {
-        let segment = place.segment();
-        // SAFETY: `fill` lets so many bytes be written, and a buffer is no segment.
-        let filled = self.own().buffer.fill(len, |to| unsafe { segment.copy_reply(to, len) });
-        if filled.is_some() {
-            self.lanes.has_lent.store(true, Ordering::Relaxed);
-        }
-        filled.is_some()
     }
 
     #[inline(always)]
@@ -416,25 +327,5 @@ impl Drop for BusySlot<'_> {
         let serving = if serves { thread_pointer() } else { 0 };
         self.own().serving.store(serving, Ordering::Relaxed);
         self.own().is_busy.store(false, Ordering::Relaxed);
-    }
-}
-
-impl ReceivedBuffers for RingLanes {
-    fn has_buffer_at(&self, address: u64) -> bool {
-        self.buffer_at(address).is_some()
-    }
-
-    fn free(&self, address: u64) {
-        if let Some(buffer) = self.buffer_at(address) {
-            buffer.is_lent.store(false, Ordering::Release);
-        }
-    }
-}
-
-impl RingLanes {
-    fn buffer_at(&self, address: u64) -> Option<&LaneBuffer> {
-        // Those that have none have null.
-        let is_any = address != 0 && self.has_lent();
-        is_any.then(|| self.buffers().find(|buffer| buffer.address() == address))?
     }
 }

@@ -22,6 +22,7 @@ mod processor;
 mod program_memory;
 mod ring_table;
 mod room;
+mod room_buffers;
 mod served;
 #[cfg(feature = "interpose")]
 mod standalone;

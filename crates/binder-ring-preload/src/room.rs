@@ -13,51 +13,49 @@ use rustix::fs::{Mode, OFlags};
 use rustix::ioctl::{Updater, ioctl, opcode};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags};
 
-/// As many pages what comes by a lane has room for: a device of the usual size has room for 16 such.
-pub(crate) const ROOM_PAGES: u32 = 4;
-/// The driver's.
+/// The driver's pages.
 pub(crate) const PAGE_BYTES: u32 = 4096;
-/// As many bytes.
-pub(crate) const ROOM_BYTES: usize = (ROOM_PAGES * PAGE_BYTES) as usize;
 
-/// Room for what comes by one lane.
+/// Pages of a device's buffer that the driver has set aside, with memory of the library's in their place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     /// Where the library writes.
     pub(crate) start: NonNull<u8>,
     /// Where the program reads.
     pub(crate) address: u64,
+    /// As many bytes.
+    pub(crate) bytes: u32,
 }
 
 impl Room {
-    /// Maps memory in the place of pages of a device's buffer that the driver has set aside. None if the device is not mapped there.
-    pub(crate) fn map(device: BorrowedFd<'_>, address: u64) -> Option<Self> {
-        if !is_mapped(device, address) {
+    /// Maps memory in the place of so many pages. None if the device is not mapped there.
+    pub(crate) fn map(device: BorrowedFd<'_>, address: u64, pages: u32) -> Option<Self> {
+        let bytes = pages.checked_mul(PAGE_BYTES)?;
+        let len = bytes as usize;
+        if !is_mapped(device, address, bytes) {
             return None;
         }
         let place = ptr::with_exposed_provenance_mut(usize::try_from(address).ok()?);
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a null hint lets the kernel choose a free range.
-        let start = unsafe {
-            rustix::mm::mmap_anonymous(ptr::null_mut(), ROOM_BYTES, access, MapFlags::SHARED)
-        };
+        let start =
+            unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), len, access, MapFlags::SHARED) };
         let start = start.ok()?;
         let flags = MremapFlags::MAYMOVE;
         // SAFETY: of shared memory, nothing of which is moved, the same pages are mapped a second time. What was there is the
         // device's, as was seen, and the driver, which uses it no more, has given it to us.
-        let mapped = unsafe { rustix::mm::mremap_fixed(start, 0, ROOM_BYTES, flags, place) };
+        let mapped = unsafe { rustix::mm::mremap_fixed(start, 0, len, flags, place) };
         let is_ready = mapped.is_ok_and(|mapped| {
             // SAFETY: the range was mapped above. The program may read there, and no more, as in all of the buffer.
-            let protected =
-                unsafe { rustix::mm::mprotect(mapped, ROOM_BYTES, MprotectFlags::READ) };
+            let protected = unsafe { rustix::mm::mprotect(mapped, len, MprotectFlags::READ) };
             // As of a device's own mapping, a child has none of either.
             let advised = [start, mapped].map(|range| {
                 // SAFETY: the ranges are the two mappings. The advice concerns children alone.
-                unsafe { rustix::mm::madvise(range, ROOM_BYTES, Advice::LinuxDontFork) }
+                unsafe { rustix::mm::madvise(range, len, Advice::LinuxDontFork) }
             });
             protected.is_ok() && advised.iter().all(Result::is_ok)
         });
-        let room = Self { start: NonNull::new(start.cast())?, address };
+        let room = Self { start: NonNull::new(start.cast())?, address, bytes };
         if is_ready {
             return Some(room);
         }
@@ -73,7 +71,8 @@ impl Room {
     /// Nothing is written there any more.
     pub(crate) unsafe fn unmap(self) {
         // SAFETY: `map` has mapped as much there; the other is the caller's promise.
-        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), ROOM_BYTES) };
+        let unmapped =
+            unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes as usize) };
         debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
     }
 }
@@ -104,8 +103,8 @@ const PROCMAP_QUERY: u32 = opcode::read_write::<MappingQuestion>(b'f', 17);
 const _: () =
     assert!(size_of::<MappingQuestion>() == 104 && offset_of!(MappingQuestion, device) == 72);
 
-/// Whether a device is mapped at an address, with as much as a room takes. The driver may have heard of that long ago.
-fn is_mapped(device: BorrowedFd<'_>, address: u64) -> bool {
+/// Whether a device is mapped at an address, with so many bytes. The driver may have heard of that long ago.
+fn is_mapped(device: BorrowedFd<'_>, address: u64, bytes: u32) -> bool {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let Ok(maps) = rustix::fs::open(c"/proc/self/maps", flags, Mode::empty()) else { return false };
     let Ok(file) = rustix::fs::fstat(device) else { return false };
@@ -120,7 +119,7 @@ fn is_mapped(device: BorrowedFd<'_>, address: u64) -> bool {
     let told = unsafe { ioctl(&maps, question) };
     let is_device = found.inode == file.st_ino
         && found.device == [rustix::fs::major(file.st_dev), rustix::fs::minor(file.st_dev)];
-    let is_whole = found.start <= address && address.saturating_add(ROOM_BYTES as u64) <= found.end;
+    let is_whole = found.start <= address && address.saturating_add(bytes.into()) <= found.end;
     told.is_ok() && is_device && is_whole
 }
 
@@ -135,6 +134,8 @@ mod tests {
     fn what_is_written_is_read_where_a_file_was_mapped() {
         let file = rustix::fs::memfd_create(c"device", MemfdFlags::CLOEXEC).unwrap();
         let other = rustix::fs::memfd_create(c"other", MemfdFlags::CLOEXEC).unwrap();
+        const PAGES: u32 = 4;
+        const ROOM_BYTES: usize = (PAGES * PAGE_BYTES) as usize;
         let bytes = 3 * ROOM_BYTES;
         rustix::fs::ftruncate(&file, bytes as u64).unwrap();
         // SAFETY: a null hint lets the kernel choose a free range.
@@ -144,13 +145,16 @@ mod tests {
         let mapped = mapped.unwrap();
         let base = mapped.expose_provenance() as u64;
         let room_bytes = ROOM_BYTES as u64;
-        if !is_mapped(file.as_fd(), base) {
+        if !is_mapped(file.as_fd(), base, 3 * PAGES * PAGE_BYTES) {
             // An older kernel has no lanes.
             return;
         }
-        assert!(Room::map(other.as_fd(), base).is_none(), "it is another file's");
-        assert!(Room::map(file.as_fd(), base + 2 * room_bytes + 4096).is_none(), "it is too long");
-        let room = Room::map(file.as_fd(), base + room_bytes).unwrap();
+        assert!(Room::map(other.as_fd(), base, PAGES).is_none(), "it is another file's");
+        assert!(
+            Room::map(file.as_fd(), base + 2 * room_bytes, PAGES + 1).is_none(),
+            "it is too long"
+        );
+        let room = Room::map(file.as_fd(), base + room_bytes, PAGES).unwrap();
         // SAFETY: as much is mapped there to be written, and nothing else is.
         unsafe { ptr::write_bytes(room.start.as_ptr(), 7, ROOM_BYTES) };
         let read = |at: usize| {
@@ -162,7 +166,10 @@ mod tests {
         // SAFETY: nothing is written there any more.
         unsafe { room.unmap() };
         assert_eq!(read(ROOM_BYTES), 7, "it stays for the program");
-        assert!(Room::map(file.as_fd(), base + room_bytes).is_none(), "it is a room already");
+        assert!(
+            Room::map(file.as_fd(), base + room_bytes, PAGES).is_none(),
+            "it is a room already"
+        );
         // SAFETY: no reference into it is left.
         unsafe { rustix::mm::munmap(mapped, bytes) }.unwrap();
     }

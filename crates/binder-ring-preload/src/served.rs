@@ -4,36 +4,30 @@
 //! caller's thread, which is its effective user. That it is the thread that the driver has told of, the number and
 //! the birth of the directory say: the kernel makes another one for another thread that gets the same number.
 
-#![expect(unsafe_code, reason = "the segment is mapped")]
-
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
-use core::ptr::NonNull;
 
 use binder_lane::LaneSegment;
-use binder_lane::layout::SEGMENT_BYTES;
 use binder_ring_client::ThreadInfo;
-use binder_ring_client::lane::{ServedPlace, map_segment};
+use binder_ring_client::lane::ServedPlace;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FsWord, Statx, StatxFlags};
 
-use crate::lanes::unmap;
+use crate::lanes::MappedSegment;
+use crate::room_buffers::TakenBuffer;
 
 /// What the program has of a lane by which it is called.
 #[derive(Debug)]
 pub(crate) struct ProgramServed {
-    start: NonNull<u8>,
+    pub(crate) segment: MappedSegment,
     /// Where the call lies, until it is freed.
-    pub(crate) buffer: usize,
-    caller: CallerThread,
+    pub(crate) buffer: TakenBuffer,
+    pub(crate) caller: CallerThread,
 }
-
-// SAFETY: the mapping belongs to the process, not to a thread: it is there until `drop`, whichever thread that runs on.
-unsafe impl Send for ProgramServed {}
 
 /// The thread that calls, as /proc has it.
 #[derive(Debug)]
-struct CallerThread {
+pub(crate) struct CallerThread {
     path: [u8; PATH_BYTES],
     directory: Directory,
 }
@@ -49,18 +43,9 @@ struct Directory {
 /// Of "/proc/4294967295" and the end.
 const PATH_BYTES: usize = 17;
 
-impl ProgramServed {
-    /// That of a lane with this segment, and this thread that calls. None if the kernel does not tell who that is.
-    pub(crate) fn new([file, caller]: [OwnedFd; 2], buffer: usize) -> Option<Self> {
-        let caller = CallerThread::of(&caller)?;
-        Some(Self { start: map_segment(&file).ok()?, buffer, caller })
-    }
-}
-
 impl ServedPlace for ProgramServed {
     fn segment(&self) -> LaneSegment {
-        // SAFETY: a whole segment is mapped there until `drop`, and nothing else knows the address.
-        unsafe { LaneSegment::new(self.start) }
+        self.segment.get()
     }
 
     fn caller_uid(&self) -> Option<u32> {
@@ -69,16 +54,9 @@ impl ServedPlace for ProgramServed {
     }
 }
 
-impl Drop for ProgramServed {
-    fn drop(&mut self) {
-        // SAFETY: `new` has mapped a whole segment there, and this value alone has it.
-        unsafe { unmap(self.start, SEGMENT_BYTES) }
-    }
-}
-
 impl CallerThread {
     /// The thread of a pidfd, while that is open: it keeps its number at least until the second look.
-    fn of(pidfd: &OwnedFd) -> Option<Self> {
+    pub(crate) fn of(pidfd: &OwnedFd) -> Option<Self> {
         let before = ThreadInfo::of(pidfd.as_fd()).ok()?;
         if !is_own_proc() {
             return None;

@@ -87,7 +87,7 @@ unsafe fn exchange(ring: &RingUse<'_>, fd: i32, argument: usize) -> Option<isize
     let result = unsafe { exchange_in(ring, slot, &memory, fd, argument) };
     if result.is_none() {
         ring.forget_standing(slot);
-        if ring.lanes().has_lent() {
+        if ring.lanes().buffers().has_lent() {
             lane_call::leave(DeviceCalls::new(ring, fd), slot, &memory);
             // SAFETY: as above.
             return Some(unsafe { plain_with_lanes(ring, &memory, fd, argument) });

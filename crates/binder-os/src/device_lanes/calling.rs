@@ -72,7 +72,7 @@ impl LaneSystem for LaneContext<'_, '_> {
         &self.lanes.buffers
     }
 
-    fn create_place(&self) -> Option<(DevicePlace, OwnedFd)> {
+    fn create_place(&self, _: u32) -> Option<(DevicePlace, OwnedFd)> {
         let (memory, file) = LaneMemory::create().ok()?;
         let buffer = self.lanes.buffers.take()?;
         Some((DevicePlace { memory, buffer }, file))

@@ -34,6 +34,12 @@ struct CallerLane<P> {
     handle: u32,
     server_euid: u32,
     place: P,
+    /// How long the calls are for which it was made.
+    made_for: CallLengths,
+    /// The longest that there were since.
+    longest: CallLengths,
+    /// How often there was no room for a call or a reply.
+    misfits: u32,
     /// How often in a row the thread made so many calls otherwise that it would ask for a lane.
     unused: u32,
     /// Calls that go by the ring before the lane is tried again.
@@ -50,8 +56,17 @@ struct Traffic {
     handle: u32,
     /// Plain calls in a row to that handle.
     calls: u32,
+    /// Bytes of the longest of those.
+    longest: u32,
     /// How often in a row a lane was refused.
     refusals: u32,
+}
+
+/// Bytes of calls, and of replies.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct CallLengths {
+    call: u32,
+    reply: u32,
 }
 
 /// Each refusal has a thread wait for twice as many calls before it asks again, up to so often.
@@ -63,12 +78,12 @@ const MOST_UNUSED: u32 = 4;
 const MOST_PAUSE: u32 = 1 << 10;
 
 impl Traffic {
-    fn note(&mut self, handle: u32) {
-        if self.handle == handle {
-            self.calls = self.calls.saturating_add(1);
-        } else {
-            (self.handle, self.calls) = (handle, 1);
+    fn note(&mut self, handle: u32, len: u32) {
+        if self.handle != handle || self.calls == 0 {
+            (self.handle, self.calls, self.longest) = (handle, 0, 0);
         }
+        self.calls = self.calls.saturating_add(1);
+        self.longest = self.longest.max(len);
     }
 }
 
@@ -81,7 +96,7 @@ impl<P> Default for LaneCaller<P> {
 impl<P> LaneCaller<P> {
     /// That of a thread that has made no call.
     pub const fn new() -> Self {
-        Self { lane: None, traffic: Traffic { handle: 0, calls: 0, refusals: 0 } }
+        Self { lane: None, traffic: Traffic { handle: 0, calls: 0, longest: 0, refusals: 0 } }
     }
 
     /// Makes a call by the thread's lane, if it is one that can.
@@ -100,13 +115,11 @@ impl<P> LaneCaller<P> {
         let Some((before, head)) = commands.last_call() else { return LaneEnd::ByRing };
         let is_fit = standing(system) & IN_NO_CALL != 0
             && call.read_consumed == 0
-            && room >= LaneReturns::LEAST_ROOM as u64
-            && head.data_size <= DATA_BYTES as u64;
-        if !is_fit {
-            return LaneEnd::ByRing;
-        }
+            && room >= LaneReturns::LEAST_ROOM as u64;
+        let len = u32::try_from(head.data_size).ok().filter(|len| *len as usize <= DATA_BYTES);
+        let Some(len) = len.filter(|_| is_fit) else { return LaneEnd::ByRing };
         let handle = head.handle();
-        self.traffic.note(handle);
+        self.traffic.note(handle, len);
         let Some(lane) = self.lane.as_mut().filter(|lane| lane.handle == handle) else {
             return LaneEnd::ByRing;
         };
@@ -114,7 +127,7 @@ impl<P> LaneCaller<P> {
             lane.pause -= 1;
             return LaneEnd::ByRing;
         }
-        let end = if !lane.may_call(system, commands) {
+        let end = if !lane.has_room(system, len) || !lane.may_call(system, commands) {
             LaneEnd::ByRing
         } else if before == 0 {
             lane.call(system, call, commands, head)
@@ -138,18 +151,49 @@ impl<P> LaneCaller<P> {
     /// Asks for a lane, or gives the one back that is not used, as the thread's last calls suggest: a lane is worth while after
     /// `busy_calls` in a row.
     pub fn open_if_worthwhile(&mut self, system: &impl LaneSystem<Place = P>, busy_calls: u32) {
-        let Traffic { handle, calls, refusals } = self.traffic;
-        if calls >= busy_calls.saturating_mul(1 << refusals) {
+        let Traffic { calls, refusals, .. } = self.traffic;
+        let is_outgrown = |lane: &CallerLane<P>| lane.is_outgrown(calls, busy_calls);
+        let is_outgrown = self.lane.as_ref().is_some_and(is_outgrown);
+        if is_outgrown || calls >= busy_calls.saturating_mul(1 << refusals) {
             // A handler that leaves by a jump would leave a descriptor behind.
             let signals = system.block_signals();
-            self.open_or_close(system, handle);
+            if is_outgrown {
+                self.open_longer(system);
+            } else {
+                self.open_or_close(system);
+            }
             system.restore_signals(signals);
         }
     }
 
+    /// Has a lane for longer calls in place of the one that there is.
     #[cold]
-    fn open_or_close(&mut self, system: &impl LaneSystem<Place = P>, handle: u32) {
-        let refusals = self.traffic.refusals;
+    fn open_longer(&mut self, system: &impl LaneSystem<Place = P>) {
+        self.traffic.calls = 0;
+        if let Some(CallerLane { handle, longest, .. }) = self.lane {
+            self.close(system);
+            self.open(system, handle, longest);
+        }
+    }
+
+    fn open(&mut self, system: &impl LaneSystem<Place = P>, handle: u32, lengths: CallLengths) {
+        self.lane = CallerLane::open(system, handle, lengths);
+        self.traffic.refusals = match self.lane {
+            Some(_) => 0,
+            None => (self.traffic.refusals + 1).min(MOST_REFUSALS),
+        };
+    }
+
+    fn close(&mut self, system: &impl LaneSystem<Place = P>) {
+        if let Some(lane) = self.lane.take() {
+            system.close_lane(lane.id);
+            system.give_back(lane.place);
+        }
+    }
+
+    #[cold]
+    fn open_or_close(&mut self, system: &impl LaneSystem<Place = P>) {
+        let Traffic { handle, longest, refusals, .. } = self.traffic;
         self.traffic.calls = 0;
         if let Some(lane) = &mut self.lane {
             lane.unused += 1;
@@ -159,20 +203,13 @@ impl<P> LaneCaller<P> {
                 return;
             }
             let is_of_no_use = lane.handle == handle && is_granted;
-            if let Some(lane) = self.lane.take() {
-                system.close_lane(lane.id);
-                system.give_back(lane.place);
-            }
+            self.close(system);
             if is_of_no_use {
                 self.traffic.refusals = (refusals + 1).min(MOST_REFUSALS);
                 return;
             }
         }
-        self.lane = CallerLane::open(system, handle);
-        self.traffic.refusals = match self.lane {
-            Some(_) => 0,
-            None => (refusals + 1).min(MOST_REFUSALS),
-        };
+        self.open(system, handle, CallLengths { call: longest, reply: 0 });
     }
 
     /// Forgets the thread's calls. Returns the memory of its lane, which the driver takes back by itself.
@@ -197,8 +234,14 @@ fn run_first(system: &impl LaneSystem, call: &mut BinderWriteRead, bytes: usize)
 
 impl<P> CallerLane<P> {
     /// Asks for a lane to the object behind a handle. None if the driver will not have it.
-    fn open(system: &impl LaneSystem<Place = P>, handle: u32) -> Option<Self> {
-        let (place, file) = system.create_place()?;
+    fn open(
+        system: &impl LaneSystem<Place = P>,
+        handle: u32,
+        made_for: CallLengths,
+    ) -> Option<Self> {
+        let (place, file) = system.create_place(made_for.reply)?;
+        let segment = system.segment(&place);
+        segment.head().request.longest.store(made_for.call, Ordering::Relaxed);
         let fd = file.as_raw_fd().cast_unsigned();
         let mut open = LaneOpen { handle, fd, ..Default::default() };
         let opened = system.open_lane(&mut open);
@@ -209,7 +252,48 @@ impl<P> CallerLane<P> {
         let (at, server_euid) = (open.place as usize, open.server_euid);
         let (unused, pause, next_pause) = (0, 0, 1);
         let spins = SpinHistory::default();
-        Some(Self { id, at, handle, server_euid, place, unused, pause, next_pause, spins })
+        let (longest, misfits) = (made_for, 0);
+        Some(Self {
+            id,
+            at,
+            handle,
+            server_euid,
+            place,
+            made_for,
+            longest,
+            misfits,
+            unused,
+            pause,
+            next_pause,
+            spins,
+        })
+    }
+
+    /// Whether the server has room for a call of so many bytes.
+    fn has_room(&mut self, system: &impl LaneSystem<Place = P>, len: u32) -> bool {
+        let fits = fits(&system.segment(&self.place).head().reply.room, len.into());
+        if !fits {
+            self.misfits += 1;
+            self.longest.call = self.longest.call.max(len);
+        }
+        fits
+    }
+
+    /// Notes a reply that the driver has told, for want of room.
+    fn note_reply(&mut self, system: &impl LaneSystem<Place = P>, len: u32) {
+        let room = system.room(&self.place);
+        if room != 0 && len > room && len as usize <= DATA_BYTES {
+            self.misfits += 1;
+            self.longest.reply = self.longest.reply.max(len);
+        }
+    }
+
+    /// Whether a lane for longer calls is worth while: so many had no room, or after one that had none so many `calls` in a row went
+    /// another way.
+    fn is_outgrown(&self, calls: u32, busy_calls: u32) -> bool {
+        let CallLengths { call, reply } = self.made_for;
+        let is_longer = self.longest.call > call || self.longest.reply > reply;
+        is_longer && self.misfits.max(calls) >= busy_calls
     }
 
     /// Whether a call can be made now: the reply before is freed, the driver has not taken the lane back, and a thread looks.
@@ -219,9 +303,7 @@ impl<P> CallerLane<P> {
         let segment = system.segment(place);
         let head = segment.head();
         let state = head.word.state();
-        let is_fit = commands.send.is_some_and(|it| fits(&head.reply.room, it.head.data_size));
         is_free
-            && is_fit
             && is_granted(system, self.id, self.at)
             && matches!(state, LaneState::Warm | LaneState::Asleep)
     }
@@ -248,7 +330,7 @@ impl<P> CallerLane<P> {
         request.flags.store(head.flags, Ordering::Relaxed);
         request.len.store(len, Ordering::Relaxed);
         request.cpu.store(cpu, Ordering::Relaxed);
-        request.room.store(system.room(), Ordering::Relaxed);
+        request.room.store(system.room(&self.place), Ordering::Relaxed);
         let number = request.number.load(Ordering::Relaxed).wrapping_add(1);
         request.number.store(number, Ordering::Relaxed);
         let server_cpu = lane_head.reply.cpu.load(Ordering::Relaxed);
@@ -305,11 +387,14 @@ impl<P> CallerLane<P> {
         let segment = system.segment(&self.place);
         let reply = &segment.head().reply;
         let outcome = CallOutcome::of_number(reply.outcome.load(Ordering::Relaxed));
-        let len = reply.len.load(Ordering::Relaxed) as usize;
+        let len = reply.len.load(Ordering::Relaxed);
         let code = reply.code.load(Ordering::Relaxed);
         let flags = reply.flags.load(Ordering::Relaxed);
-        if outcome == CallOutcome::Adopted && !note(system).is_adopted(self.id) {
-            return self.leave_to_driver(system, call, commands, is_interrupted);
+        if outcome == CallOutcome::Adopted {
+            self.note_reply(system, len);
+            if !note(system).is_adopted(self.id) {
+                return self.leave_to_driver(system, call, commands, is_interrupted);
+            }
         }
         if outcome == CallOutcome::Declined {
             self.fail();
@@ -324,12 +409,12 @@ impl<P> CallerLane<P> {
         commands.free(system.buffers());
         let mut returns = LaneReturns::new();
         returns.push(BR_TRANSACTION_COMPLETE);
-        if system.receive(&self.place, len) {
+        if system.receive(&self.place, len as usize) {
             let head = BinderTransactionData {
                 code,
                 flags: flags & LANE_FLAGS,
                 sender_euid: self.server_euid,
-                data_size: len as u64,
+                data_size: len.into(),
                 buffer: system.address(&self.place),
                 ..Default::default()
             };

@@ -263,7 +263,7 @@ impl LaneLooks {
                 }
                 LaneState::Cold => {
                     head.reply.cpu.store(cpu, Ordering::Relaxed);
-                    head.reply.room.store(system.room(), Ordering::Relaxed);
+                    head.reply.room.store(system.call_room(&lane.place), Ordering::Relaxed);
                     let _ = head.word.warm();
                 }
                 LaneState::Warm => head.reply.cpu.store(cpu, Ordering::Relaxed),

@@ -271,6 +271,7 @@ impl<P: ServedPlace> ServedLane<P> {
         let segment = self.place.segment();
         let len = u32::try_from(reply.data_size).map_err(|_| LeftToDriver)?;
         if !fits(&segment.head().request.room, reply.data_size) {
+            segment.head().reply.len.store(len, Ordering::Relaxed);
             return Err(LeftToDriver);
         }
         if !system.copy_reply(&segment, reply) {

@@ -41,8 +41,9 @@ pub trait LaneSystem: RingSystem {
     /// The buffers of the device.
     fn buffers(&self) -> &Self::Buffers;
 
-    /// Makes a segment, with a file to offer, and finds a buffer. None if there is no memory for either.
-    fn create_place(&self) -> Option<(Self::Place, OwnedFd)>;
+    /// Makes a segment, with a file to offer, and finds a buffer, for replies of so many bytes if it can be. None if there is no memory
+    /// for either.
+    fn create_place(&self, reply_bytes: u32) -> Option<(Self::Place, OwnedFd)>;
     /// Gives the memory of a lane back. What is lent of its buffer stays so.
     fn give_back(&self, place: Self::Place);
     /// The segment of a lane.
@@ -56,7 +57,7 @@ pub trait LaneSystem: RingSystem {
     fn receive(&self, place: &Self::Place, len: usize) -> bool;
 
     /// How many bytes the buffer of a lane has room for, or 0 for all that a segment has.
-    fn room(&self) -> u32 {
+    fn room(&self, _: &Self::Place) -> u32 {
         0
     }
     /// Copies the data of a call to a segment. Says whether it did: not if they exceed it, or cannot be read.
@@ -119,6 +120,10 @@ pub trait LaneServing: LaneSystem {
     fn give_back_served(&self, served: Self::Served);
     /// Whether the last call of a lane was not freed.
     fn is_call_lent(&self, served: &Self::Served) -> bool;
+    /// How many bytes of a call there is room for, or 0 for all that a segment has.
+    fn call_room(&self, _: &Self::Served) -> u32 {
+        0
+    }
     /// Copies the first `len` bytes of a call from the segment of a lane, and lends that. Returns where it lies; none if it
     /// exceeds the segment.
     fn receive_call(&self, served: &Self::Served, len: usize) -> Option<u64>;

@@ -52,6 +52,9 @@ struct Process {
     received: RefCell<Vec<u8>>,
     served: ServedLanes<LaneSegment>,
     ticks: Cell<u64>,
+    /// The room for replies, and what was wanted.
+    room: Cell<u32>,
+    wanted: Cell<u32>,
 }
 
 impl Process {
@@ -75,6 +78,8 @@ impl Process {
             received: RefCell::default(),
             served: ServedLanes::new(),
             ticks: Cell::new(0),
+            room: Cell::new(0),
+            wanted: Cell::new(0),
         };
         assert_eq!(process.ring.claim(5).map(SlotIndex::number), Some(5));
         process
@@ -187,7 +192,8 @@ impl LaneSystem for Process {
         self
     }
 
-    fn create_place(&self) -> Option<((), OwnedFd)> {
+    fn create_place(&self, reply_bytes: u32) -> Option<((), OwnedFd)> {
+        self.wanted.set(reply_bytes);
         Some(((), rustix::fs::memfd_create(c"offer", rustix::fs::MemfdFlags::CLOEXEC).ok()?))
     }
 
@@ -215,6 +221,10 @@ impl LaneSystem for Process {
         *self.received.borrow_mut() = bytes;
         self.is_lent.set(true);
         true
+    }
+
+    fn room(&self, (): &()) -> u32 {
+        self.room.get()
     }
 
     fn copy_request(&self, segment: &LaneSegment, _: &BinderTransactionData) -> bool {
@@ -266,7 +276,11 @@ impl LaneSystem for Process {
 
 /// A plain call.
 fn send() -> Vec<u8> {
-    let call = BinderTransactionData { code: 3, data_size: 4, ..Default::default() };
+    send_bytes(4)
+}
+
+fn send_bytes(data_size: u64) -> Vec<u8> {
+    let call = BinderTransactionData { code: 3, data_size, ..Default::default() };
     [&BC_TRANSACTION.to_ne_bytes(), call.as_bytes()].concat()
 }
 
@@ -494,4 +508,60 @@ fn a_thread_that_is_refused_asks_less_and_less() {
         }
     }
     assert_eq!(asked, [2, 8, 20]);
+}
+
+/// The server has a reply of nine bytes, for which there is no room.
+fn leave_long_reply(process: &Process) {
+    claim(process);
+    let lane = process.lane();
+    let reply = &lane.head().reply;
+    reply.len.store(9, Ordering::Relaxed);
+    reply.outcome.store(CallOutcome::Adopted as u32, Ordering::Relaxed);
+    let _ = lane.head().word.finish(true).expect("the caller waits");
+}
+
+#[test]
+fn calls_that_have_no_room_have_a_lane_that_is_made_for_them() {
+    const BUSY_CALLS: u32 = 3;
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    let lane = process.lane();
+    let head = lane.head();
+    let made_for = || [head.request.longest.load(Ordering::Relaxed), process.wanted.get()];
+    assert_eq!(made_for(), [4, 0]);
+    head.reply.room.store(4, Ordering::Relaxed);
+    let mut lanes = Vec::new();
+    for _ in 0..3 {
+        // Those that have room in between make no difference.
+        process.play(&[(reply, SleepEnd::Woken)]);
+        assert_eq!(process.call(&mut caller, &[free(), send()].concat()).0, LaneEnd::Done);
+        process.is_lent.set(false);
+        assert_eq!(process.call(&mut caller, &send_bytes(5)).0, LaneEnd::ByRing);
+        caller.open_if_worthwhile(&process, BUSY_CALLS);
+        lanes.push(process.asked.replace(0));
+    }
+    assert_eq!((lanes, made_for()), (vec![1, 0, 1], [5, 0]));
+    // It was asked for room that the server does not have: that lane stays as it is.
+    for _ in 0..2 * BUSY_CALLS {
+        assert_eq!(process.call(&mut caller, &send_bytes(5)).0, LaneEnd::ByRing);
+        caller.open_if_worthwhile(&process, BUSY_CALLS);
+    }
+    assert_eq!(process.asked.get(), 0);
+}
+
+#[test]
+fn replies_that_have_no_room_have_a_lane_that_is_made_for_them() {
+    for (room, wanted) in [(9, 0), (8, 9)] {
+        let process = Process::new();
+        let mut caller = process.with_lane();
+        process.asked.set(0);
+        process.room.set(room);
+        process.play(&[(leave_long_reply, SleepEnd::Woken)]);
+        assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::ReadByRing);
+        process.standing().store(IN_NO_CALL, Ordering::Relaxed);
+        caller.open_if_worthwhile(&process, 2);
+        assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::ByRing, "it pauses");
+        caller.open_if_worthwhile(&process, 2);
+        assert_eq!((process.asked.get() > 0, process.wanted.get()), (wanted > 0, wanted));
+    }
 }

@@ -61,7 +61,7 @@ fn a_program_that_knows_nothing_of_lanes_calls_by_them() {
     let stage = stage_with(&["lane_client"]);
     for &user in User::all() {
         let said = run_program(&stage, user, "ANYBINDER_LANES=4", "lane_client $here/lane_checks");
-        let scenes = "sizes keeps refusals pointers signals files modes threads ends";
+        let scenes = "sizes long keeps refusals pointers signals files modes threads ends";
         assert_eq!(said.split_whitespace().collect::<Vec<_>>().join(" "), scenes, "as {user:?}");
         let ways = [
             ("", "by a lane\n"),

@@ -1,0 +1,311 @@
+//! The buffers in which what comes past the driver lies, in the receive buffer of a device.
+//!
+//! A lane has one of them. It goes to another lane afterwards, and what was not freed in it stays where it is until it is.
+
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use binder_lane::layout::DATA_BYTES;
+use binder_ring::layout::SLOTS;
+use binder_ring_client::lane::{MOST_SERVED, ReceivedBuffers};
+
+use crate::room::{PAGE_BYTES, Room};
+
+/// The buffers of a device.
+pub(crate) struct RoomBuffers {
+    buffers: [RoomBuffer; MOST],
+    /// As many of them, from the first, have been looked at by who wanted one.
+    used: AtomicUsize,
+    /// Whether anything has come by a lane: else no buffer can be freed.
+    has_lent: AtomicBool,
+}
+
+/// A buffer, which is made when it is first needed.
+struct RoomBuffer {
+    /// Where the library writes.
+    start: AtomicPtr<u8>,
+    /// Where the program reads.
+    address: AtomicU64,
+    /// As many bytes.
+    bytes: AtomicU32,
+    /// Whether a lane has it.
+    is_taken: AtomicBool,
+    /// Whether what lies there was not freed.
+    is_lent: AtomicBool,
+}
+
+/// A buffer that a lane has.
+#[derive(Debug)]
+pub(crate) struct TakenBuffer(usize);
+
+/// One for each lane, with some for those that had too short a one before.
+const MOST: usize = MOST_SERVED + SLOTS as usize + 17;
+/// The pages of a buffer: usually as many as the first, of which a device of the usual size has 15, or as few as will do of the others.
+const PAGES: [u32; 3] = [4, 8, MOST_PAGES];
+/// Those for the longest calls.
+#[expect(clippy::cast_possible_truncation, reason = "a segment has less than 4 GiB")]
+const MOST_PAGES: u32 = DATA_BYTES.div_ceil(PAGE_BYTES as usize) as u32;
+
+impl RoomBuffers {
+    pub(crate) const fn new() -> Self {
+        Self {
+            buffers: [const { RoomBuffer::new() }; MOST],
+            used: AtomicUsize::new(0),
+            has_lent: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes a buffer with room for so many bytes, or a shorter one if there is none. `make` makes room of so many pages. None if
+    /// there is nothing.
+    pub(crate) fn take(
+        &self,
+        bytes: u32,
+        make: impl Fn(u32) -> Option<Room>,
+    ) -> Option<TakenBuffer> {
+        let bytes = bytes.min(MOST_PAGES * PAGE_BYTES);
+        let has_room = |pages: &u32| bytes <= pages * PAGE_BYTES;
+        let pages = PAGES.into_iter().find(has_room).unwrap_or(MOST_PAGES);
+        self.take_made(bytes)
+            .or_else(|| self.make(pages, &make))
+            .or_else(|| self.take_made(0))
+            .or_else(|| self.make(PAGES[0], &make))
+    }
+
+    /// Takes the shortest that has room for so many bytes.
+    fn take_made(&self, bytes: u32) -> Option<TakenBuffer> {
+        let has_room = |at: &usize| {
+            let buffer = &self.buffers[*at];
+            buffer.is_made() && buffer.is_free() && buffer.bytes() >= bytes
+        };
+        let used = 0..self.used.load(Ordering::Relaxed);
+        let shortest = used.filter(has_room).min_by_key(|at| self.buffers[*at].bytes())?;
+        self.buffers[shortest].take().then_some(TakenBuffer(shortest))
+    }
+
+    /// Makes one, and takes it.
+    fn make(&self, pages: u32, make: impl Fn(u32) -> Option<Room>) -> Option<TakenBuffer> {
+        let is_taken = |buffer: &RoomBuffer| !buffer.is_made() && buffer.take();
+        let at = self.buffers.iter().position(is_taken)?;
+        self.used.fetch_max(at + 1, Ordering::Relaxed);
+        let taken = TakenBuffer(at);
+        // Another thread may have made it between two looks.
+        let is_made =
+            self.buffers[at].is_made() || make(pages).is_some_and(|it| self.buffers[at].put(it));
+        if !is_made {
+            self.release(taken);
+            return None;
+        }
+        Some(taken)
+    }
+
+    /// Leaves a buffer to other lanes. What is lent of it stays so.
+    pub(crate) fn release(&self, buffer: TakenBuffer) {
+        self.buffers[buffer.0].is_taken.store(false, Ordering::Release);
+    }
+
+    /// Where it is.
+    pub(crate) fn address(&self, buffer: &TakenBuffer) -> u64 {
+        self.buffers[buffer.0].address()
+    }
+
+    /// As many bytes have room in it.
+    pub(crate) fn room(&self, buffer: &TakenBuffer) -> u32 {
+        self.buffers[buffer.0].bytes()
+    }
+
+    /// Whether what lies there was not freed.
+    pub(crate) fn is_lent(&self, buffer: &TakenBuffer) -> bool {
+        self.buffers[buffer.0].is_lent()
+    }
+
+    /// Has so many bytes of it filled, and lends it. Returns where it is; None if it is too short, or lent.
+    pub(crate) fn fill(
+        &self,
+        buffer: &TakenBuffer,
+        len: usize,
+        copy: impl FnOnce(*mut u8),
+    ) -> Option<u64> {
+        let buffer = &self.buffers[buffer.0];
+        let start = NonNull::new(buffer.start.load(Ordering::Relaxed))?;
+        if len > buffer.bytes() as usize || buffer.is_lent() {
+            return None;
+        }
+        copy(start.as_ptr());
+        buffer.is_lent.store(true, Ordering::Release);
+        self.has_lent.store(true, Ordering::Relaxed);
+        Some(buffer.address())
+    }
+
+    /// Whether anything has come by a lane.
+    pub(crate) fn has_lent(&self) -> bool {
+        self.has_lent.load(Ordering::Relaxed)
+    }
+
+    /// Ends them all. No lane has one.
+    pub(crate) fn end(&self) {
+        self.buffers.iter().for_each(RoomBuffer::end);
+        self.has_lent.store(false, Ordering::Relaxed);
+    }
+
+    /// Forgets those of another process.
+    pub(crate) fn forget(&self) {
+        self.buffers.iter().for_each(RoomBuffer::forget);
+        self.has_lent.store(false, Ordering::Relaxed);
+    }
+
+    fn at(&self, address: u64) -> Option<&RoomBuffer> {
+        // Those that have none have null.
+        let is_any = address != 0 && self.has_lent();
+        let used = &self.buffers[..self.used.load(Ordering::Relaxed)];
+        is_any.then(|| used.iter().find(|buffer| buffer.address() == address))?
+    }
+}
+
+impl ReceivedBuffers for RoomBuffers {
+    fn has_buffer_at(&self, address: u64) -> bool {
+        self.at(address).is_some()
+    }
+
+    fn free(&self, address: u64) {
+        if let Some(buffer) = self.at(address) {
+            buffer.is_lent.store(false, Ordering::Release);
+        }
+    }
+}
+
+impl RoomBuffer {
+    const fn new() -> Self {
+        Self {
+            start: AtomicPtr::new(ptr::null_mut()),
+            address: AtomicU64::new(0),
+            bytes: AtomicU32::new(0),
+            is_taken: AtomicBool::new(false),
+            is_lent: AtomicBool::new(false),
+        }
+    }
+
+    fn address(&self) -> u64 {
+        self.address.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> u32 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn is_made(&self) -> bool {
+        !self.start.load(Ordering::Acquire).is_null()
+    }
+
+    fn is_lent(&self) -> bool {
+        self.is_lent.load(Ordering::Acquire)
+    }
+
+    /// Whether no lane has it, and nothing is lent of it.
+    fn is_free(&self) -> bool {
+        !self.is_lent() && !self.is_taken.load(Ordering::Relaxed)
+    }
+
+    fn take(&self) -> bool {
+        !self.is_taken.swap(true, Ordering::Acquire)
+    }
+
+    /// Has it be there.
+    fn put(&self, room: Room) -> bool {
+        self.address.store(room.address, Ordering::Relaxed);
+        self.bytes.store(room.bytes, Ordering::Relaxed);
+        self.start.store(room.start.as_ptr(), Ordering::Release);
+        true
+    }
+
+    /// Ends it. What lies there stays where the program reads: it may look at that after it has closed the device.
+    #[expect(unsafe_code, reason = "it is unmapped")]
+    fn end(&self) {
+        let (address, bytes) = (self.address(), self.bytes());
+        let start = NonNull::new(self.start.load(Ordering::Relaxed));
+        self.forget();
+        if let Some(start) = start {
+            // SAFETY: no lane has it, and none will.
+            unsafe { Room { start, address, bytes }.unmap() };
+        }
+    }
+
+    fn forget(&self) {
+        self.start.store(ptr::null_mut(), Ordering::Relaxed);
+        self.address.store(0, Ordering::Relaxed);
+        self.bytes.store(0, Ordering::Relaxed);
+        self.is_taken.store(false, Ordering::Relaxed);
+        self.is_lent.store(false, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+
+    /// Memory of a receive buffer with so many pages for this, of which none is mapped anywhere.
+    struct Aside {
+        buffers: RoomBuffers,
+        pages: Cell<u32>,
+    }
+
+    impl Aside {
+        fn new(pages: u32) -> Self {
+            Self { buffers: RoomBuffers::new(), pages: Cell::new(pages) }
+        }
+
+        fn take(&self, bytes: u32) -> Option<TakenBuffer> {
+            self.buffers.take(bytes, |pages| {
+                self.pages.set(self.pages.get().checked_sub(pages)?);
+                let address = u64::from(1 + self.pages.get()) << 12;
+                let start =
+                    NonNull::without_provenance(usize::try_from(address).ok()?.try_into().ok()?);
+                Some(Room { start, address, bytes: pages * PAGE_BYTES })
+            })
+        }
+
+        fn lend(&self, buffer: &TakenBuffer, bytes: u32) -> Option<u64> {
+            self.buffers.fill(buffer, bytes as usize, |_| {})
+        }
+    }
+
+    #[test]
+    fn a_buffer_has_room_for_what_is_wanted_if_it_can() {
+        let aside = Aside::new(4 + 4 + 8 + 18 + 18 + 4);
+        let taken = [(0, 4), (16384, 4), (16385, 8), (65536, 18), (u32::MAX, 18), (65536, 4)].map(
+            |(bytes, pages)| {
+                let buffer = aside.take(bytes).expect("there are pages");
+                assert_eq!(aside.buffers.room(&buffer), pages * PAGE_BYTES);
+                buffer
+            },
+        );
+        assert!(aside.take(0).is_none());
+        taken.into_iter().for_each(|it| aside.buffers.release(it));
+        // They are there for others, the shortest that will do first.
+        for (bytes, pages) in [(16385, 8), (16385, 18), (0, 4), (65537, 18), (20000, 4), (0, 4)] {
+            let buffer = aside.take(bytes).expect("one is free");
+            assert_eq!(aside.buffers.room(&buffer), pages * PAGE_BYTES, "{bytes}");
+        }
+        assert!(aside.take(0).is_none());
+    }
+
+    #[test]
+    fn what_is_lent_stays_until_it_is_freed() {
+        let aside = Aside::new(4);
+        let buffer = aside.take(1).expect("there are pages");
+        let address = aside.buffers.address(&buffer);
+        assert!(!aside.buffers.has_buffer_at(address), "nothing has come yet");
+        assert_eq!(aside.lend(&buffer, 4 * PAGE_BYTES + 1), None, "it is too long");
+        assert_eq!(aside.lend(&buffer, 4 * PAGE_BYTES), Some(address));
+        assert_eq!(aside.lend(&buffer, 1), None, "it is lent");
+        aside.buffers.release(buffer);
+        assert!(aside.take(1).is_none());
+        assert!(aside.buffers.has_buffer_at(address) && !aside.buffers.has_buffer_at(0));
+        aside.buffers.free(address);
+        let buffer = aside.take(1).expect("it is free");
+        assert_eq!(aside.lend(&buffer, 1), Some(address));
+        aside.buffers.forget();
+        assert!(!aside.buffers.has_buffer_at(address) && aside.take(1).is_none());
+    }
+}
