@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use binder_lane::LaneSegment;
 use binder_lane::layout::{DATA_BYTES, SEGMENT_BYTES};
+use binder_ring::layout::LANES;
 use binder_ring_client::lane::{ReceivedBuffers, create_segment, map_segment};
 
 use crate::fork_count;
@@ -79,8 +80,8 @@ impl Drop for LaneMemory {
     }
 }
 
-/// As many buffers a device has for what comes by lanes.
-const MOST_BUFFERS: usize = 24;
+/// As many buffers a device has for what comes by lanes: one for each lane that it may have, and some that are lent for longer.
+const MOST_BUFFERS: usize = LANES + 8;
 
 /// The buffers of a device for what comes by lanes: each has what came by one lane last. They are there as long as the device.
 #[derive(Debug)]
@@ -131,7 +132,7 @@ impl LaneBuffers {
 
     /// Where the bytes of this range are, if they lie in a buffer.
     pub(crate) fn find(&self, address: u64, len: usize) -> Option<NonNull<u8>> {
-        self.0.iter().filter_map(OnceLock::get).find_map(|buffer| {
+        self.made().find_map(|buffer| {
             let at = usize::try_from(address.checked_sub(buffer.address())?).ok()?;
             (at.checked_add(len)? <= DATA_BYTES)
                 // SAFETY: the range lies within the buffer.
@@ -140,7 +141,12 @@ impl LaneBuffers {
     }
 
     fn starting_at(&self, address: u64) -> Option<&LaneBuffer> {
-        self.0.iter().filter_map(OnceLock::get).find(|buffer| buffer.address() == address)
+        self.made().find(|buffer| buffer.address() == address)
+    }
+
+    /// Those that were made, the first ones.
+    fn made(&self) -> impl Iterator<Item = &LaneBuffer> {
+        self.0.iter().map_while(OnceLock::get)
     }
 }
 

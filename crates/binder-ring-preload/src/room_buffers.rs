@@ -40,8 +40,8 @@ pub(crate) struct TakenBuffer(usize);
 
 /// One for each lane, with some for those that had too short a one before.
 const MOST: usize = MOST_SERVED + SLOTS as usize + 17;
-/// The pages of a buffer: usually as many as the first, of which a device of the usual size has 15, or as few as will do of the others.
-const PAGES: [u32; 3] = [4, 8, MOST_PAGES];
+/// The pages of a buffer: usually as many as the first, of which a device of the usual size has 63, or as few as will do of the others.
+const PAGES: [u32; 3] = [1, 4, MOST_PAGES];
 /// Those for the longest calls.
 #[expect(clippy::cast_possible_truncation, reason = "a segment has less than 4 GiB")]
 const MOST_PAGES: u32 = DATA_BYTES.div_ceil(PAGE_BYTES as usize) as u32;
@@ -272,8 +272,8 @@ mod tests {
 
     #[test]
     fn a_buffer_has_room_for_what_is_wanted_if_it_can() {
-        let aside = Aside::new(4 + 4 + 8 + 18 + 18 + 4);
-        let taken = [(0, 4), (16384, 4), (16385, 8), (65536, 18), (u32::MAX, 18), (65536, 4)].map(
+        let aside = Aside::new(1 + 1 + 4 + 18 + 18 + 1);
+        let taken = [(0, 1), (4096, 1), (16384, 4), (16385, 18), (u32::MAX, 18), (65536, 1)].map(
             |(bytes, pages)| {
                 let buffer = aside.take(bytes).expect("there are pages");
                 assert_eq!(aside.buffers.room(&buffer), pages * PAGE_BYTES);
@@ -283,7 +283,7 @@ mod tests {
         assert!(aside.take(0).is_none());
         taken.into_iter().for_each(|it| aside.buffers.release(it));
         // They are there for others, the shortest that will do first.
-        for (bytes, pages) in [(16385, 8), (16385, 18), (0, 4), (65537, 18), (20000, 4), (0, 4)] {
+        for (bytes, pages) in [(4097, 4), (4097, 18), (0, 1), (65537, 18), (20000, 1), (0, 1)] {
             let buffer = aside.take(bytes).expect("one is free");
             assert_eq!(aside.buffers.room(&buffer), pages * PAGE_BYTES, "{bytes}");
         }
@@ -292,12 +292,12 @@ mod tests {
 
     #[test]
     fn what_is_lent_stays_until_it_is_freed() {
-        let aside = Aside::new(4);
+        let aside = Aside::new(1);
         let buffer = aside.take(1).expect("there are pages");
         let address = aside.buffers.address(&buffer);
         assert!(!aside.buffers.has_buffer_at(address), "nothing has come yet");
-        assert_eq!(aside.lend(&buffer, 4 * PAGE_BYTES + 1), None, "it is too long");
-        assert_eq!(aside.lend(&buffer, 4 * PAGE_BYTES), Some(address));
+        assert_eq!(aside.lend(&buffer, PAGE_BYTES + 1), None, "it is too long");
+        assert_eq!(aside.lend(&buffer, PAGE_BYTES), Some(address));
         assert_eq!(aside.lend(&buffer, 1), None, "it is lent");
         aside.buffers.release(buffer);
         assert!(aside.take(1).is_none());

@@ -174,7 +174,7 @@ impl RingFile {
             is_watched: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             rung_at: Mutex::default(),
-            has_lane: Default::default(),
+            has_lane: [const { AtomicBool::new(false) }; LANES],
             offers: AtomicU32::new(0),
             is_gate_shut: AtomicBool::new(false),
             _mapping: mapping,

@@ -23,11 +23,11 @@ use crate::strings::errno;
 use crate::wire::send;
 
 /// As many lanes lead to one open file: each costs its threads a look.
-const MOST_OF_SERVER: usize = 8;
+const MOST_OF_SERVER: usize = 24;
 /// As many lanes a user's open files of a device call by.
-const MOST_OF_USER: usize = 32;
+const MOST_OF_USER: usize = 64;
 /// As many a device has: each is looked at whenever something was done.
-const MOST_OF_DEVICE: usize = 64;
+const MOST_OF_DEVICE: usize = 128;
 /// What a thread asks for that wants a lane.
 struct LaneWish {
     process: ProcessKey,
@@ -232,9 +232,14 @@ impl DeviceState {
             self.frontend.carry_out_effects();
         }
         let context = self.frontend.context();
+        // Most lanes of a server stand beside one another.
+        let mut told = None;
         for lane in &self.lanes.lanes {
             let server = lane.target.server;
             let ring = &lane.server.ring;
+            if told.replace(server) == Some(server) {
+                continue;
+            }
             ring.tell_work(context.line_of_work(server), context.idle_threads(server));
             ring.set_gate(context.wants_idle_thread(server));
         }

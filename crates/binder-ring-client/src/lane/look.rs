@@ -1,7 +1,7 @@
 //! A thread of a server that looks for the next call.
 
-use core::hint;
 use core::sync::atomic::{AtomicU32, Ordering};
+use core::{hint, mem};
 
 use binder_lane::{LaneSegment, LaneState};
 use binder_ring::PATIENCE_MS;
@@ -10,7 +10,7 @@ use binder_uapi::BinderTransactionData;
 use rustix::thread::Timespec;
 use rustix::thread::futex;
 
-use super::served::{HeldLane, MOST_SERVED, ServedLanes, ServedPlace};
+use super::served::{HeldLane, HeldLanes, MOST_SERVED, ServedLanes, ServedPlace};
 use super::system::{LaneServing, header, is_granted};
 use crate::caller::SleepEnd;
 use crate::spin::SpinHistory;
@@ -18,8 +18,7 @@ use crate::spin::SpinHistory;
 /// The lanes that a thread looks at, and what its looks were good for.
 #[derive(Debug)]
 pub(super) struct LaneLooks {
-    /// By their place in the table.
-    lanes: [Option<HeldLane>; MOST_SERVED],
+    lanes: HeldLanes,
     /// The place at which the next look begins: after that of the last call.
     first: usize,
     /// Whether it has left lanes as they were since it looked last.
@@ -90,7 +89,7 @@ impl LaneWaits {
 impl LaneLooks {
     pub(super) const fn new() -> Self {
         Self {
-            lanes: [const { None }; MOST_SERVED],
+            lanes: HeldLanes::NONE,
             first: 0,
             has_laid_down: false,
             until: Timespec { tv_sec: 0, tv_nsec: 0 },
@@ -101,43 +100,36 @@ impl LaneLooks {
         }
     }
 
-    fn held(&self) -> impl Iterator<Item = &HeldLane> {
-        self.lanes.iter().flatten()
-    }
-
     /// Whether the thread looks at lanes.
     pub(super) fn is_any(&self) -> bool {
-        self.held().next().is_some()
+        !self.lanes.is_empty()
     }
 
     /// Whether somebody has called, or has given that up, where the thread has said that it will look.
     pub(super) fn is_awaited(&self, system: &impl LaneServing) -> bool {
-        let state = |lane| system.served().get(lane).place.segment().head().word.state();
-        self.held().any(|lane| !matches!(state(lane), LaneState::Warm))
+        let lane = |at| system.served().get_of(&self.lanes, at);
+        let state = |at| lane(at).place.segment().head().word.state();
+        self.lanes.places().any(|at| !matches!(state(at), LaneState::Warm))
     }
 
     /// Takes the lanes that no thread looks at. Those that the driver has taken back are given back.
     pub(super) fn take_free(&mut self, system: &impl LaneServing) {
         self.has_laid_down = false;
-        if self.held().count() < system.served().count() {
-            while let Some(lane) = system.served().take_free() {
-                self.keep(lane);
-            }
+        if self.lanes.len() < system.served().count() {
+            system.served().take_free(&mut self.lanes);
             self.prune(system);
         }
     }
 
     /// Looks at a lane, too, that the thread has.
     pub(super) fn keep(&mut self, lane: HeldLane) {
-        let place = lane.place();
-        self.lanes[place] = Some(lane);
+        self.lanes.put(lane);
     }
 
     /// Gives the lanes back that the driver has taken back.
     fn prune(&mut self, system: &impl LaneServing) {
-        for at in 0..MOST_SERVED {
-            let Some(lane) = &self.lanes[at] else { continue };
-            let lane = system.served().get(lane);
+        for at in self.lanes.places() {
+            let lane = system.served().get_of(&self.lanes, at);
             if !is_granted(system, lane.id, lane.at) {
                 self.forget(system, at);
             }
@@ -147,7 +139,7 @@ impl LaneLooks {
     /// Lets go of a lane whose other party does not keep to the rules, or that the driver has taken back.
     #[cold]
     fn forget(&mut self, system: &impl LaneServing, at: usize) {
-        if let Some(lane) = self.lanes[at].take() {
+        if let Some(lane) = self.lanes.take_out(at) {
             system.served().get(&lane).cool();
             system.give_back_served(system.served().remove(lane));
         }
@@ -155,16 +147,14 @@ impl LaneLooks {
 
     /// Leaves all lanes to other threads.
     pub(super) fn give_up<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
-        for lane in self.lanes.iter_mut().filter_map(Option::take) {
-            served.get(&lane).cool();
-            served.release(lane);
-        }
+        self.lanes.places().for_each(|at| served.get_of(&self.lanes, at).cool());
+        served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
     }
 
     /// Leaves all lanes to whoever looks first, which may be this thread, soon: callers find them as they are.
     pub(super) fn lay_down<P>(&mut self, served: &ServedLanes<P>) {
         self.has_laid_down = true;
-        self.lanes.iter_mut().filter_map(Option::take).for_each(|lane| served.release(lane));
+        served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
     }
 
     /// The thread goes to the driver, and may be long: nor does it look at those that it has laid down.
@@ -244,10 +234,8 @@ impl LaneLooks {
         cpu: u32,
         is_drivers_turn: bool,
     ) -> Option<(HeldLane, BinderTransactionData)> {
-        let first = self.first;
-        for at in (0..MOST_SERVED).map(|step| (first + step) % MOST_SERVED) {
-            let Some(held) = &self.lanes[at] else { continue };
-            let lane = system.served().get(held);
+        for at in self.lanes.places_from(self.first) {
+            let lane = system.served().get_of(&self.lanes, at);
             if lane.is_useless() || !is_granted(system, lane.id, lane.at) {
                 self.forget(system, at);
                 continue;
@@ -258,7 +246,7 @@ impl LaneLooks {
                 LaneState::Posted if !lane.is_next(system) || is_drivers_turn => {}
                 LaneState::Posted => {
                     if let Some(call) = lane.take(system) {
-                        return Some((self.lanes[at].take()?, call));
+                        return Some((self.lanes.take_out(at)?, call));
                     }
                 }
                 LaneState::Cold => {
@@ -281,13 +269,14 @@ impl LaneLooks {
         let header = header(system);
         let mut segments = [const { None::<LaneSegment> }; MOST_SERVED];
         let mut waits = LaneWaits::default();
-        for (lane, segment) in self.held().zip(&mut segments) {
-            let of_lane = served.get(lane).place.segment();
+        for (at, segment) in self.lanes.places().zip(&mut segments) {
+            let of_lane = served.get_of(&self.lanes, at).place.segment();
             let asleep = LaneState::Asleep as u32;
             waits.push(of_lane.head().word.word(), asleep, futex::WaitFlags::empty());
             *segment = Some(of_lane);
         }
         waits.push(&raw const header.gate, 0, futex::WaitFlags::empty());
+        let segments = &segments[..self.lanes.len()];
         let first = segments.iter().flatten().next();
         let mut other_cpu = first.map_or(cpu, |it| it.head().request.cpu.load(Ordering::Relaxed));
         if header.driver_cpu.load(Ordering::Relaxed) == NO_CPU {
@@ -297,10 +286,10 @@ impl LaneLooks {
         let until = &mut self.until;
         served.count_sleeper(true);
         let waited =
-            wait_for_call(&segments, &header.gate, &mut waits, until, cpus, &self.spins, system);
+            wait_for_call(segments, &header.gate, &mut waits, until, cpus, &self.spins, system);
         served.count_sleeper(false);
-        if let Some(lane) = waited.woken_by.and_then(|at| self.held().nth(at)) {
-            served.get(lane).note_in_vain();
+        if let Some(at) = waited.woken_by.and_then(|nth| self.lanes.places().nth(nth)) {
+            served.get_of(&self.lanes, at).note_in_vain();
         }
         waited.end
     }
@@ -319,7 +308,7 @@ struct WaitedForCall {
 /// called here.
 #[inline(never)]
 fn wait_for_call(
-    segments: &[Option<LaneSegment>; MOST_SERVED],
+    segments: &[Option<LaneSegment>],
     gate: &AtomicU32,
     waits: &mut LaneWaits,
     until: &mut Timespec,
@@ -388,7 +377,7 @@ fn wait_for_call(
 
 /// Whether there is a call, or work of the driver's.
 #[inline(always)]
-fn may_be_more(segments: &[Option<LaneSegment>; MOST_SERVED], gate: &AtomicU32) -> bool {
+fn may_be_more(segments: &[Option<LaneSegment>], gate: &AtomicU32) -> bool {
     for segment in segments.iter().flatten() {
         if segment.head().word.state() == LaneState::Posted {
             return true;

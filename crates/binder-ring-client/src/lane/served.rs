@@ -7,7 +7,7 @@
 
 use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use binder_lane::layout::{CallOutcome, fits};
 use binder_lane::{LaneId, LaneSegment, LaneState, LeftToDriver, NoteKind, Woken};
@@ -17,34 +17,22 @@ use super::system::{LaneServing, header, is_granted, note};
 use crate::kernel::wake;
 
 /// As many lanes lead to a process. The driver grants fewer; others may not be taken back yet.
-pub const MOST_SERVED: usize = 15;
+pub const MOST_SERVED: usize = u32::BITS as usize;
 
 /// The lanes by which a process is called.
 #[derive(Debug)]
 pub struct ServedLanes<P> {
-    entries: [ServedEntry<P>; MOST_SERVED],
-    /// As many there are, for a look without more.
-    count: AtomicUsize,
+    lanes: [UnsafeCell<Option<ServedLane<P>>>; MOST_SERVED],
+    /// The places at which there is a lane, or one is being put: a bit for each.
+    used: AtomicU32,
+    /// The places of lanes that no thread has.
+    free: AtomicU32,
     /// As many threads sleep that look for calls.
     sleepers: AtomicU32,
 }
 
-#[derive(Debug)]
-struct ServedEntry<P> {
-    /// [`VACANT`], [`FREE`] or [`HELD`].
-    holder: AtomicU32,
-    lane: UnsafeCell<Option<ServedLane<P>>>,
-}
-
-/// There is no lane, or one is being put here.
-const VACANT: u32 = 0;
-/// No thread has the lane.
-const FREE: u32 = 1;
-/// A thread has it, or its place.
-const HELD: u32 = 2;
-
-// SAFETY: what an entry has is touched by whom `holder` lets alone: who has brought it to `HELD`, by a `HeldLane` that is no two
-// threads'.
+// SAFETY: what lies at a place is touched by whom its bits let alone: who has brought it into `used`, until that has put it into
+// `free`, and who has taken it from there, by a `HeldLane` or `HeldLanes` that have it for no two threads.
 unsafe impl<P: Send> Sync for ServedLanes<P> {}
 
 /// A lane by which the process is called.
@@ -87,6 +75,87 @@ impl HeldLane {
     }
 }
 
+/// Lanes that this thread has taken, of one table.
+#[derive(Debug)]
+pub(super) struct HeldLanes {
+    places: Places,
+    table: usize,
+    _of_one_thread: PhantomData<Cell<()>>,
+}
+
+/// Places in a table: a bit for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Places(u32);
+
+impl Places {
+    fn has(self, at: usize) -> bool {
+        self.0 & bit(at) != 0
+    }
+
+    /// Those from `at` on.
+    fn behind(self, at: usize) -> Self {
+        let first = u32::try_from(at).ok().and_then(|at| u32::MAX.checked_shl(at));
+        Self(self.0 & first.unwrap_or(0))
+    }
+}
+
+impl Iterator for Places {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let at = self.0.trailing_zeros() as usize;
+        self.0 &= self.0.wrapping_sub(1);
+        (at < MOST_SERVED).then_some(at)
+    }
+}
+
+fn bit(at: usize) -> u32 {
+    1 << at
+}
+
+impl HeldLanes {
+    pub(super) const NONE: Self = Self { places: Places(0), table: 0, _of_one_thread: PhantomData };
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.places == Places(0)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.0.count_ones() as usize
+    }
+
+    /// Their places in the table.
+    pub(super) fn places(&self) -> Places {
+        self.places
+    }
+
+    /// The same, those from `at` on first.
+    pub(super) fn places_from(&self, at: usize) -> impl Iterator<Item = usize> + use<> {
+        let behind = self.places.behind(at);
+        behind.chain(Places(self.places.0 & !behind.0))
+    }
+
+    /// Puts a lane to them.
+    pub(super) fn put(&mut self, lane: HeldLane) {
+        self.put_all(Self { places: Places(bit(lane.at)), table: lane.table, ..Self::NONE });
+    }
+
+    fn put_all(&mut self, lanes: Self) {
+        assert!(self.is_empty() || self.table == lanes.table, "the lanes are of two tables");
+        self.places.0 |= lanes.places.0;
+        self.table = lanes.table;
+    }
+
+    /// Takes one out of them.
+    pub(super) fn take_out(&mut self, at: usize) -> Option<HeldLane> {
+        let is_there = self.places.has(at);
+        self.places.0 &= !bit(at);
+        let Self { table, _of_one_thread, .. } = *self;
+        is_there.then_some(HeldLane { at, table, _of_one_thread })
+    }
+}
+
 /// A lane that has woken a thread so often in a row for nothing is used no more.
 const MOST_IN_VAIN: u32 = 1000;
 
@@ -100,15 +169,16 @@ impl<P> ServedLanes<P> {
     /// No lanes.
     pub const fn new() -> Self {
         Self {
-            entries: [const { ServedEntry::new() }; MOST_SERVED],
-            count: AtomicUsize::new(0),
+            lanes: [const { UnsafeCell::new(None) }; MOST_SERVED],
+            used: AtomicU32::new(0),
+            free: AtomicU32::new(0),
             sleepers: AtomicU32::new(0),
         }
     }
 
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
+        self.used.load(Ordering::Relaxed).count_ones() as usize
     }
 
     /// Counts this thread among those that sleep, or no more.
@@ -123,21 +193,16 @@ impl<P> ServedLanes<P> {
         self.sleepers.load(Ordering::Relaxed) > 0
     }
 
-    fn held(&self, at: usize) -> HeldLane {
-        HeldLane { at, table: (&raw const *self).addr(), _of_one_thread: PhantomData }
+    fn address(&self) -> usize {
+        (&raw const *self).addr()
     }
 
-    fn entry(&self, lane: &HeldLane) -> &ServedEntry<P> {
-        assert_eq!(lane.table, (&raw const *self).addr(), "the lane is of another table");
-        &self.entries[lane.at]
-    }
-
-    /// Takes a lane that no thread has.
-    pub(super) fn take_free(&self) -> Option<HeldLane> {
-        let is_free = |entry: &ServedEntry<P>| entry.holder.load(Ordering::Relaxed) == FREE;
-        let take = |entry: &ServedEntry<P>| is_free(entry) && entry.change(FREE, HELD);
-        let at = self.entries.iter().position(take)?;
-        Some(self.held(at))
+    /// Takes the lanes that no thread has.
+    pub(super) fn take_free(&self, into: &mut HeldLanes) {
+        if self.free.load(Ordering::Relaxed) != 0 {
+            let places = Places(self.free.swap(0, Ordering::Acquire));
+            into.put_all(HeldLanes { places, table: self.address(), ..HeldLanes::NONE });
+        }
     }
 
     /// Puts a lane here, of which the driver has told this, for any thread to take.
@@ -148,37 +213,63 @@ impl<P> ServedLanes<P> {
     pub fn add(&self, accepted: &LaneAccept, place: P) -> Result<(), P> {
         let LaneAccept { id, place: at, sender_pid, ptr, cookie, .. } = *accepted;
         let Some(id) = LaneId::new(id) else { return Err(place) };
-        let Some(entry) = self.entries.iter().find(|entry| entry.change(VACANT, HELD)) else {
-            return Err(place);
-        };
+        let Some(vacant) = self.claim_place() else { return Err(place) };
         let (at, wakes_in_vain, found) = (at as usize, Cell::new(0), Cell::new(None));
         let lane = ServedLane { id, at, place, sender_pid, ptr, cookie, wakes_in_vain, found };
-        // SAFETY: the entry was vacant, and this thread has it.
-        unsafe { *entry.lane.get() = Some(lane) };
-        self.count.fetch_add(1, Ordering::Relaxed);
-        entry.holder.store(FREE, Ordering::Release);
+        // SAFETY: the place was vacant, and this thread has it.
+        unsafe { *self.lanes[vacant].get() = Some(lane) };
+        self.free.fetch_or(bit(vacant), Ordering::Release);
         Ok(())
+    }
+
+    /// Has a place that was vacant.
+    fn claim_place(&self) -> Option<usize> {
+        loop {
+            let vacant = Places(!self.used.load(Ordering::Relaxed)).next()?;
+            if self.used.fetch_or(bit(vacant), Ordering::Acquire) & bit(vacant) == 0 {
+                return Some(vacant);
+            }
+        }
     }
 
     /// The lane that was taken.
     pub(super) fn get(&self, lane: &HeldLane) -> &ServedLane<P> {
+        assert_eq!(lane.table, self.address(), "the lane is of another table");
         // SAFETY: this thread alone has the lane, and changes it by value alone (`remove`): not as long as `lane` is lent.
-        let lane = unsafe { &*self.entry(lane).lane.get() };
+        let lane = unsafe { &*self.lanes[lane.at].get() };
+        lane.as_ref().expect("a lane that is held is there")
+    }
+
+    /// One of the lanes that were taken.
+    pub(super) fn get_of(&self, lanes: &HeldLanes, at: usize) -> &ServedLane<P> {
+        assert_eq!(lanes.table, self.address(), "the lanes are of another table");
+        assert!(lanes.places.has(at), "it is none of them");
+        // SAFETY: as above, with `lanes`.
+        let lane = unsafe { &*self.lanes[at].get() };
         lane.as_ref().expect("a lane that is held is there")
     }
 
     /// Gives a lane back, for any thread to take.
     pub(super) fn release(&self, lane: HeldLane) {
-        self.entry(&lane).holder.store(FREE, Ordering::Release);
+        let mut lanes = HeldLanes::NONE;
+        lanes.put(lane);
+        self.release_all(lanes);
+    }
+
+    /// Gives lanes back, for any thread to take.
+    pub(super) fn release_all(&self, lanes: HeldLanes) {
+        if !lanes.is_empty() {
+            assert_eq!(lanes.table, self.address(), "the lanes are of another table");
+            self.free.fetch_or(lanes.places.0, Ordering::Release);
+        }
     }
 
     /// Takes a lane out. Returns what the process had of it.
     pub(super) fn remove(&self, lane: HeldLane) -> P {
-        let entry = self.entry(&lane);
+        assert_eq!(lane.table, self.address(), "the lane is of another table");
         // SAFETY: this thread alone has the lane, and nothing is lent of it, since `lane` is not.
-        let removed = unsafe { (*entry.lane.get()).take() };
-        self.count.fetch_sub(1, Ordering::Relaxed);
-        entry.holder.store(VACANT, Ordering::Release);
+        let removed = unsafe { (*self.lanes[lane.at].get()).take() };
+        self.used.fetch_and(!bit(lane.at), Ordering::Release);
         removed.expect("a lane that is held is there").place
     }
 
@@ -188,28 +279,20 @@ impl<P> ServedLanes<P> {
     ///
     /// No other thread uses this, and no thread has a lane.
     pub unsafe fn forget(&self) {
-        for entry in &self.entries {
+        for lane in &self.lanes {
             // SAFETY: nothing else uses it, as the caller says.
-            core::mem::forget(unsafe { (*entry.lane.get()).take() });
-            entry.holder.store(VACANT, Ordering::Relaxed);
+            core::mem::forget(unsafe { (*lane.get()).take() });
         }
-        self.count.store(0, Ordering::Relaxed);
+        self.used.store(0, Ordering::Relaxed);
+        self.free.store(0, Ordering::Relaxed);
         self.sleepers.store(0, Ordering::Relaxed);
     }
 
     /// Takes all lanes out that no thread has. Returns what the process had of them.
     pub fn drain(&self) -> impl Iterator<Item = P> {
-        core::iter::from_fn(|| Some(self.remove(self.take_free()?)))
-    }
-}
-
-impl<P> ServedEntry<P> {
-    const fn new() -> Self {
-        Self { holder: AtomicU32::new(VACANT), lane: UnsafeCell::new(None) }
-    }
-
-    fn change(&self, from: u32, to: u32) -> bool {
-        self.holder.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        let mut held = HeldLanes::NONE;
+        self.take_free(&mut held);
+        held.places().filter_map(move |at| Some(self.remove(held.take_out(at)?)))
     }
 }
 
@@ -370,6 +453,7 @@ impl<P: ServedPlace> ServedLane<P> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::vec;
     use std::vec::Vec;
 
     use super::*;
@@ -386,19 +470,44 @@ mod tests {
         }
         assert!(table.add(&lane(99), place.clone()).is_err(), "there is no room");
         assert!(ServedLanes::new().add(&lane(0), ()).is_err(), "that is none");
-        let mut held: Vec<HeldLane> = core::iter::from_fn(|| table.take_free()).collect();
+        let mut held = HeldLanes::NONE;
+        table.take_free(&mut held);
         assert_eq!((held.len(), table.count()), (MOST_SERVED, MOST_SERVED));
-        let one = held.pop().expect("one of them");
+        let one = held.take_out(7).expect("one of them");
+        assert!(held.take_out(7).is_none());
         let id = table.get(&one).id;
         table.release(one);
-        let again = table.take_free().expect("it is free");
-        assert_eq!(table.get(&again).id, id);
-        drop(table.remove(again));
-        assert!(table.take_free().is_none());
+        let mut again = HeldLanes::NONE;
+        table.take_free(&mut again);
+        assert_eq!((again.places().collect::<Vec<_>>(), table.get_of(&again, 7).id), (vec![7], id));
+        drop(table.remove(again.take_out(7).expect("it is free")));
+        table.take_free(&mut again);
+        assert!(again.is_empty());
         assert_eq!((table.count(), Arc::strong_count(&place)), (MOST_SERVED - 1, MOST_SERVED));
-        held.into_iter().for_each(|lane| table.release(lane));
+        table.release_all(held);
         assert_eq!((table.drain().count(), table.count()), (MOST_SERVED - 1, 0));
         assert_eq!(Arc::strong_count(&place), 1);
+    }
+
+    #[test]
+    fn the_places_of_lanes_begin_where_they_are_to() {
+        let table = ServedLanes::new();
+        let mut held = HeldLanes::NONE;
+        for id in (1..).take(MOST_SERVED) {
+            assert!(table.add(&lane(id), ()).is_ok());
+        }
+        table.take_free(&mut held);
+        for at in (1..MOST_SERVED - 1).filter(|at| at % 10 != 0) {
+            table.release(held.take_out(at).expect("it is there"));
+        }
+        for (first, places) in [
+            (0, [0, 10, 20, 30, 31]),
+            (1, [10, 20, 30, 31, 0]),
+            (31, [31, 0, 10, 20, 30]),
+            (32, [0, 10, 20, 30, 31]),
+        ] {
+            assert!(held.places_from(first).eq(places), "from {first}");
+        }
     }
 
     #[test]
@@ -406,7 +515,8 @@ mod tests {
     fn a_lane_of_another_table_is_refused() {
         let (table, other) = (ServedLanes::new(), ServedLanes::<Arc<()>>::new());
         assert!(table.add(&lane(1), Arc::new(())).is_ok());
-        let held = table.take_free().expect("it is there");
-        other.release(held);
+        let mut held = HeldLanes::NONE;
+        table.take_free(&mut held);
+        other.release_all(held);
     }
 }
