@@ -66,7 +66,7 @@ pub struct ReplyHead {
     pub flags: AtomicU32,
     /// Bytes of data, also of a reply for which the caller has no room.
     pub len: AtomicU32,
-    /// The processor on which the server's thread was.
+    /// The processor on which the server's thread was, or `u32::MAX` if its callers are not to spin.
     pub cpu: AtomicU32,
     /// How many bytes of a call the server has room for, or 0 for all that the segment has.
     pub room: AtomicU32,

@@ -62,7 +62,9 @@ pub struct SegmentHeader {
     pub line: WorkLine,
     /// How many of the client's threads wait in the driver for what comes next.
     pub idle_threads: AtomicU32,
-    _unused: [u32; 7],
+    /// How many processors there are. Written by the driver, once.
+    pub processors: AtomicU32,
+    _unused: [u32; 6],
     /// The numbers of the lanes that the client calls or is called by, or 0: one that is not here is taken back.
     pub lanes: [AtomicU32; LANES],
     /// How many calls the client has made or answered by each, of which the driver does not know.

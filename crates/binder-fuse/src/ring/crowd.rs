@@ -3,10 +3,20 @@
 //! Then a thread that looks for its answer, instead of sleeping, keeps another from a processor. The driver's own thread may:
 //! all of them wait for it.
 
+use std::sync::LazyLock;
 use std::thread;
 
 /// After so many requests it is looked at anew.
 const PERIOD: u32 = 64;
+
+/// How many processors the driver may use.
+pub(super) fn processors() -> u32 {
+    static COUNT: LazyLock<u32> = LazyLock::new(|| {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        u32::try_from(processors).unwrap_or(u32::MAX)
+    });
+    *COUNT
+}
 
 /// The threads that have made the last requests.
 #[derive(Debug)]
@@ -19,8 +29,7 @@ pub(super) struct Crowd {
 
 impl Default for Crowd {
     fn default() -> Self {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        Self::new(u32::try_from(processors).unwrap_or(u32::MAX))
+        Self::new(processors())
     }
 }
 

@@ -19,6 +19,7 @@ use binder_ring::{
 };
 use binder_uapi::BinderWriteRead;
 
+use super::crowd::processors;
 use crate::quota::Charge;
 
 /// The number of a ring's request, among those of FUSE: the kernel's own are below.
@@ -165,6 +166,7 @@ impl RingFile {
         memory: RingMemory,
         mapping: Charge,
     ) -> Self {
+        memory.segment().header().processors.store(processors(), Ordering::Relaxed);
         Self {
             number,
             process,

@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering;
 
 use binder_lane::layout::{CallOutcome, DATA_BYTES, fits};
 use binder_lane::{CallLeft, LaneId, LaneState, NoteKind};
-use binder_ring::layout::{IN_NO_CALL, NO_CPU};
+use binder_ring::layout::IN_NO_CALL;
 use binder_uapi::{
     BR_DEAD_REPLY, BR_FAILED_REPLY, BR_REPLY, BR_TRANSACTION_COMPLETE, BinderTransactionData,
     BinderWriteRead, Errno, LANE_FLAGS, LaneOpen,
@@ -334,12 +334,10 @@ impl<P> CallerLane<P> {
         let number = request.number.load(Ordering::Relaxed).wrapping_add(1);
         request.number.store(number, Ordering::Relaxed);
         let server_cpu = lane_head.reply.cpu.load(Ordering::Relaxed);
-        let driver_cpu = header(system).driver_cpu.load(Ordering::Relaxed);
-        let other_cpu = if driver_cpu == NO_CPU { NO_CPU } else { server_cpu };
         system.note_lane(Some((self.id, segment)));
         note(system).begin(self.id, NoteKind::Calls);
         let Waited { left, is_interrupted } =
-            call_and_wait(&lane_head.word, [cpu, other_cpu], &self.spins, system);
+            call_and_wait(&lane_head.word, [cpu, server_cpu], &self.spins, system);
         system.note_lane(None);
         if !is_interrupted && matches!(left, Some(CallLeft::ToDriver | CallLeft::TakenBack)) {
             system.hold_signals();

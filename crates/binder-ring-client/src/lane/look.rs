@@ -55,6 +55,8 @@ pub struct LaneWaits {
 
 /// Those of all lanes and the gate, and two of the thread's own.
 const MOST_WORDS: usize = MOST_SERVED + 3;
+/// Callers of more lanes for each processor do not spin.
+const CALLERS_PER_CPU: usize = 2;
 /// The longest pause after looks for nothing.
 const MOST_PAUSE: u32 = 1 << 8;
 
@@ -227,13 +229,16 @@ impl LaneLooks {
         }
     }
 
-    /// Takes a call that is there, and says on all lanes before it that the thread will look.
+    /// Takes a call that is there, and says on all lanes before it that the thread will look, and where.
     fn take_call(
         &mut self,
         system: &impl LaneServing,
         cpu: u32,
         is_drivers_turn: bool,
     ) -> Option<(HeldLane, BinderTransactionData)> {
+        // A caller that spins would keep the others from a processor, for whose calls it waits as well.
+        let processors = header(system).processors.load(Ordering::Relaxed) as usize;
+        let cpu = if self.lanes.len() > processors * CALLERS_PER_CPU { NO_CPU } else { cpu };
         for at in self.lanes.places_from(self.first) {
             let lane = system.served().get_of(&self.lanes, at);
             if lane.is_useless() || !is_granted(system, lane.id, lane.at) {
@@ -278,10 +283,7 @@ impl LaneLooks {
         waits.push(&raw const header.gate, 0, futex::WaitFlags::empty());
         let segments = &segments[..self.lanes.len()];
         let first = segments.iter().flatten().next();
-        let mut other_cpu = first.map_or(cpu, |it| it.head().request.cpu.load(Ordering::Relaxed));
-        if header.driver_cpu.load(Ordering::Relaxed) == NO_CPU {
-            other_cpu = NO_CPU;
-        }
+        let other_cpu = first.map_or(cpu, |it| it.head().request.cpu.load(Ordering::Relaxed));
         let cpus = [cpu, other_cpu];
         let until = &mut self.until;
         served.count_sleeper(true);
