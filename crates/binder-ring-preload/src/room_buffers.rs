@@ -89,11 +89,12 @@ impl RoomBuffers {
         self.used.fetch_max(at + 1, Ordering::Relaxed);
         let taken = TakenBuffer(at);
         // Another thread may have made it between two looks.
-        let is_made =
-            self.buffers[at].is_made() || make(pages).is_some_and(|it| self.buffers[at].put(it));
-        if !is_made {
-            self.release(taken);
-            return None;
+        if !self.buffers[at].is_made() {
+            let Some(room) = make(pages) else {
+                self.release(taken);
+                return None;
+            };
+            self.buffers[at].put(room);
         }
         Some(taken)
     }
@@ -210,11 +211,10 @@ impl RoomBuffer {
     }
 
     /// Has it be there.
-    fn put(&self, room: Room) -> bool {
+    fn put(&self, room: Room) {
         self.address.store(room.address, Ordering::Relaxed);
         self.bytes.store(room.bytes, Ordering::Relaxed);
         self.start.store(room.start.as_ptr(), Ordering::Release);
-        true
     }
 
     /// Ends it. What lies there stays where the program reads: it may look at that after it has closed the device.

@@ -269,6 +269,9 @@ impl LaneLooks {
 
     /// Waits until there may be a call, the driver has work, or the time is over. Notes which lane has ended or prevented that: each
     /// is blamed for what its own caller does.
+    ///
+    /// A function of its own: the words take more than a kilobyte of stack, and a thread that calls may have little.
+    #[inline(never)]
     fn wait(&mut self, system: &impl LaneServing, cpu: u32) -> SleepEnd {
         let served = system.served();
         let header = header(system);
