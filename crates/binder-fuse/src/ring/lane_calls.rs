@@ -9,6 +9,7 @@ use binder_core::{Caller, DirectCall, Errno, ProcessKey, Waits};
 use binder_lane::NoteKind;
 use binder_lane::layout::SEGMENT_BYTES;
 use binder_os::{ThreadStatus, client_files, priority, ring_memory};
+use binder_ring::layout::{LANES, SLOTS};
 use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen, LaneRoom};
 use fuse_wire::{Header, reply};
 use zerocopy::{FromBytes, IntoBytes};
@@ -23,7 +24,7 @@ use crate::strings::errno;
 use crate::wire::send;
 
 /// As many lanes lead to one open file: each costs its threads a look.
-const MOST_OF_SERVER: usize = 24;
+const MOST_OF_SERVER: usize = LANES - SLOTS as usize;
 /// As many lanes a user's open files of a device call by.
 const MOST_OF_USER: usize = 64;
 /// As many a device has: each is looked at whenever something was done.

@@ -130,11 +130,11 @@ impl<P> LaneCaller<P> {
         let end = if !lane.has_room(system, len) || !lane.may_call(system, commands) {
             LaneEnd::ByRing
         } else if before == 0 {
-            lane.call(system, call, commands, head)
+            lane.call(system, call, commands, (head, len))
         } else {
             match run_first(system, call, before) {
                 RingOutcome::Done(Ok(())) if standing(system) & IN_NO_CALL != 0 => {
-                    lane.call(system, call, &commands.without_first(), head)
+                    lane.call(system, call, &commands.without_first(), (head, len))
                 }
                 RingOutcome::Done(Ok(())) => LaneEnd::ByRing,
                 outcome => LaneEnd::Ended(outcome),
@@ -313,11 +313,10 @@ impl<P> CallerLane<P> {
         system: &impl LaneSystem<Place = P>,
         call: &mut BinderWriteRead,
         commands: &LaneCommands,
-        head: &BinderTransactionData,
+        (head, len): (&BinderTransactionData, u32),
     ) -> LaneEnd {
         let segment = system.segment(&self.place);
         let lane_head = segment.head();
-        let Ok(len) = u32::try_from(head.data_size) else { return LaneEnd::ByRing };
         if !system.copy_request(&segment, head) {
             return LaneEnd::ByRing;
         }

@@ -197,6 +197,12 @@ impl<P> ServedLanes<P> {
         (&raw const *self).addr()
     }
 
+    /// Where a lane of `table` lies, which is this one.
+    fn place(&self, table: usize, at: usize) -> &UnsafeCell<Option<ServedLane<P>>> {
+        assert_eq!(table, self.address(), "the lane is of another table");
+        &self.lanes[at]
+    }
+
     /// Takes the lanes that no thread has.
     pub(super) fn take_free(&self, into: &mut HeldLanes) {
         if self.free.load(Ordering::Relaxed) != 0 {
@@ -234,18 +240,16 @@ impl<P> ServedLanes<P> {
 
     /// The lane that was taken.
     pub(super) fn get(&self, lane: &HeldLane) -> &ServedLane<P> {
-        assert_eq!(lane.table, self.address(), "the lane is of another table");
         // SAFETY: this thread alone has the lane, and changes it by value alone (`remove`): not as long as `lane` is lent.
-        let lane = unsafe { &*self.lanes[lane.at].get() };
+        let lane = unsafe { &*self.place(lane.table, lane.at).get() };
         lane.as_ref().expect("a lane that is held is there")
     }
 
     /// One of the lanes that were taken.
     pub(super) fn get_of(&self, lanes: &HeldLanes, at: usize) -> &ServedLane<P> {
-        assert_eq!(lanes.table, self.address(), "the lanes are of another table");
         assert!(lanes.places.has(at), "it is none of them");
         // SAFETY: as above, with `lanes`.
-        let lane = unsafe { &*self.lanes[at].get() };
+        let lane = unsafe { &*self.place(lanes.table, at).get() };
         lane.as_ref().expect("a lane that is held is there")
     }
 
@@ -266,9 +270,8 @@ impl<P> ServedLanes<P> {
 
     /// Takes a lane out. Returns what the process had of it.
     pub(super) fn remove(&self, lane: HeldLane) -> P {
-        assert_eq!(lane.table, self.address(), "the lane is of another table");
         // SAFETY: this thread alone has the lane, and nothing is lent of it, since `lane` is not.
-        let removed = unsafe { (*self.lanes[lane.at].get()).take() };
+        let removed = unsafe { (*self.place(lane.table, lane.at).get()).take() };
         self.used.fetch_and(!bit(lane.at), Ordering::Release);
         removed.expect("a lane that is held is there").place
     }
