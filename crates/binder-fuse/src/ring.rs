@@ -156,10 +156,11 @@ impl SessionShared {
         Ok(left)
     }
 
-    /// Runs the requests in the slots of a file, before a request that came later: the thread that watches them may wait for a
-    /// processor.
-    pub(crate) fn run_posted(&self, file: &Arc<ClientFile>) {
+    /// Tells the client that a number of its file is closed. Runs the requests in the slots, which came before: the thread that
+    /// watches them may wait for a processor.
+    pub(crate) fn note_close_in_ring(&self, file: &Arc<ClientFile>) {
         let Some(ring) = file.ring() else { return };
+        ring.count_close();
         let left = self.run_slots(file, &ring, ring.take_posted(), &mut Batch::default());
         left.into_iter().for_each(|left| self.io_queue.push(left));
     }

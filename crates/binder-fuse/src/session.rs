@@ -332,7 +332,7 @@ impl SessionShared {
             Operation::Flush { fh, .. } => match self.process_of(fh) {
                 // Not for a descriptor of ours: its client has closed nothing.
                 Some((file, process)) if !binder_os::processes::is_own(header.pid) => {
-                    self.run_posted(&file);
+                    self.note_close_in_ring(&file);
                     self.submit_in_line(&file.device, Job::Event(Event::Flush { unique, process }));
                 }
                 Some(_) | None => send(&self.fuse, &reply::empty(unique)),

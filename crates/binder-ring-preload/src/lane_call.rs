@@ -135,7 +135,7 @@ struct LaneCall<'c, 't> {
     slot: SlotIndex,
     memory: &'c ProgramMemory<'c>,
     busy: BusySlot<'t>,
-    /// That of a thread that looks for calls.
+    /// That of a thread that waits for calls.
     other_canary: Cell<OtherCanary>,
 }
 
@@ -331,8 +331,8 @@ impl LaneServing for LaneCall<'_, '_> {
         self.device.ring.is_of(self.device.fd)
     }
 
-    fn may_look(&self) -> bool {
-        // It is asked before each look: the program may change it.
+    fn may_wait(&self) -> bool {
+        // It is asked before each wait: the program may change it.
         let other = OtherCanary::of_thread();
         self.other_canary.set(other.unwrap_or(OtherCanary::NONE));
         other.is_some()

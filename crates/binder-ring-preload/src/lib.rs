@@ -16,6 +16,7 @@ mod environment;
 mod errno;
 #[cfg(feature = "interpose")]
 mod interpose;
+mod known_number;
 mod lane_call;
 mod lanes;
 mod processor;

@@ -2,7 +2,8 @@
 //!
 //! A number says little about the file: programs close and reuse numbers in ways that this library cannot see. So an open
 //! file bears a mark, its position, which means nothing for a device, and which the kernel keeps by itself and for
-//! all numbers of the file. Each call looks at it; marks are random, and those that are not in the table are others'.
+//! all numbers of the file. Marks are random, and those that are not in the table are others'. A thread looks at the mark
+//! once; it still [knows the number](KnownNumber) until one of the file's is closed, of which the driver tells.
 //! Until there is a ring, the position is the number of calls.
 //! A child that was made by fork(2) has its parent's files, and a table that forgets its rings: their segments are
 //! not there.
@@ -27,6 +28,7 @@ use binder_uapi::{
 use rustix::fd::BorrowedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
+use crate::known_number::KnownNumber;
 use crate::lanes::RingLanes;
 use crate::program_memory::StackNote;
 use crate::{canary, environment, syscall, valgrind};
@@ -52,6 +54,7 @@ struct RingEntry {
     /// How often the driver has refused a thread.
     refusals: AtomicU32,
     stacks: [StackNote; SLOTS as usize],
+    numbers: [KnownNumber; SLOTS as usize],
     lanes: RingLanes,
     /// There if `mark` is not 0.
     ring: UnsafeCell<MaybeUninit<ClientRing>>,
@@ -113,8 +116,28 @@ impl RingTable {
         }
     }
 
+    /// The ring of the open file that `fd` means at this moment to the thread `tid`.
+    pub(crate) fn find(&self, fd: i32, tid: u32) -> FileRing<'_> {
+        match self.find_known(fd, tid) {
+            Some(ring) => FileRing::Ring(ring),
+            None => self.look_up(fd),
+        }
+    }
+
+    /// The ring of the file that the thread knows by this number. Makes no system call.
+    fn find_known(&self, fd: i32, tid: u32) -> Option<RingUse<'_>> {
+        let has_number = |entry: &&RingEntry| entry.fd.load(Ordering::Relaxed) == fd;
+        let mut entries = self.entries.iter().filter(has_number).filter(|_| self.is_ours());
+        entries.find_map(|entry| {
+            let ring = entry.enter(entry.mark.load(Ordering::Relaxed))?;
+            // A driver that is gone tells nothing.
+            let is_known = !ring.ring().is_lost() && ring.knows(ring.ring().slot_of(tid)?, fd);
+            is_known.then_some(ring)
+        })
+    }
+
     /// The ring of the open file that `fd` means at this moment.
-    pub(crate) fn find(&self, fd: i32) -> FileRing<'_> {
+    fn look_up(&self, fd: i32) -> FileRing<'_> {
         // A file without a position is no device of ours.
         let Ok(position) = usize::try_from(syscall::position(fd)) else { return FileRing::None };
         if position & MARKED == 0 {
@@ -146,7 +169,7 @@ impl RingTable {
         }
         let state = self.begin_change()?;
         // Another thread may have been first.
-        let is_unknown = matches!(self.find(fd), FileRing::Unknown { .. });
+        let is_unknown = matches!(self.look_up(fd), FileRing::Unknown { .. });
         let made = if is_unknown { self.make(fd) } else { None };
         state.store(TableState::Ours as u32, Ordering::Release);
         made
@@ -266,17 +289,18 @@ impl RingEntry {
             fd: AtomicI32::new(0),
             refusals: AtomicU32::new(0),
             stacks: [const { StackNote::new() }; SLOTS as usize],
+            numbers: [const { KnownNumber::new() }; SLOTS as usize],
             lanes: RingLanes::new(),
             ring: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 
-    /// Uses the ring, if it is that of this mark.
+    /// Uses the ring, if it is that of this mark, and there is one.
     fn enter(&self, mark: usize) -> Option<RingUse<'_>> {
         // `leave_if_closed` changes the mark and then looks at the users: one of the two sees the other.
         self.users.fetch_add(1, Ordering::SeqCst);
         let entered = RingUse { entry: self, mark };
-        (self.mark.load(Ordering::SeqCst) == mark).then_some(entered)
+        (mark != 0 && self.mark.load(Ordering::SeqCst) == mark).then_some(entered)
     }
 
     /// With the table busy, and none here.
@@ -329,6 +353,7 @@ impl<'t> RingUse<'t> {
         }
         let slot = self.ring().claim(tid)?;
         self.note_of(slot).clear();
+        self.number_of(slot).forget();
         self.entry.lanes.clear(self.ring(), slot);
         Some((slot, self.note_of(slot)))
     }
@@ -336,6 +361,29 @@ impl<'t> RingUse<'t> {
     /// The known part of the stack of the thread that has this slot.
     pub(crate) fn note_of(&self, slot: SlotIndex) -> &'t StackNote {
         &self.entry.stacks[slot.number() as usize]
+    }
+
+    fn number_of(&self, slot: SlotIndex) -> &'t KnownNumber {
+        &self.entry.numbers[slot.number() as usize]
+    }
+
+    /// Whether the thread of a slot knows that `fd` means the file.
+    fn knows(&self, slot: SlotIndex, fd: i32) -> bool {
+        self.number_of(slot).is(fd, self.closes().load(Ordering::Acquire))
+    }
+
+    /// Has the thread of a slot know that `fd` means the file, if it does.
+    pub(crate) fn learn(&self, slot: SlotIndex, fd: i32) {
+        // One that is closed after this look has the thread look again.
+        let closes = self.closes().load(Ordering::Acquire);
+        if !self.number_of(slot).is(fd, closes) && self.is_of(fd) {
+            self.number_of(slot).set(fd, closes);
+        }
+    }
+
+    /// How often numbers of the file were closed.
+    fn closes(&self) -> &'t AtomicU32 {
+        &self.ring().segment().header().closes
     }
 
     /// What its threads have of lanes.
@@ -368,7 +416,12 @@ impl<'t> RingUse<'t> {
     /// Whether the file that `fd` means is that of the ring.
     #[inline(always)]
     pub(crate) fn is_of(&self, fd: i32) -> bool {
-        syscall::position(fd) == self.mark.cast_signed()
+        let is_of = syscall::position(fd) == self.mark.cast_signed();
+        if !is_of {
+            // Of a close while it was away a driver has not told.
+            self.closes().fetch_add(1, Ordering::Relaxed);
+        }
+        is_of
     }
 
     fn note_fd(&self, fd: i32) {

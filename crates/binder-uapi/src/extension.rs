@@ -14,7 +14,7 @@ use crate::transaction::{TF_ACCEPT_FDS, TF_STATUS_CODE};
 pub const ANYBINDER_DEFER_COMPLETIONS: u32 = iow::<u32>(b'B', 1);
 
 /// The layout of a ring's segment, as `binder-ring` describes it.
-pub const RING_VERSION: u32 = 3;
+pub const RING_VERSION: u32 = 4;
 
 /// Offers a segment for an open device: a memfd whose size is sealed and which can get no further seal. The driver takes a
 /// reference; the client may close its own. See `binder-ring`.

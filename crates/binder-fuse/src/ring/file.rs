@@ -201,6 +201,11 @@ impl RingFile {
         self.memory.segment().header().driver_cpu.store(cpu, Ordering::Relaxed);
     }
 
+    /// Tells the client's threads that a number of the file is closed: it may mean another.
+    pub(super) fn count_close(&self) {
+        self.memory.segment().header().closes.fetch_add(1, Ordering::Release);
+    }
+
     /// Where a thread of the client ran when it posted in this slot.
     pub(super) fn client_cpu(&self, slot: SlotIndex) -> u32 {
         self.memory.segment().slot(slot).client_cpu.load(Ordering::Relaxed)

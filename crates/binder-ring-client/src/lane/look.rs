@@ -273,6 +273,9 @@ impl LaneLooks {
     /// A function of its own: the words take more than a kilobyte of stack, and a thread that calls may have little.
     #[inline(never)]
     fn wait(&mut self, system: &impl LaneServing, cpu: u32) -> SleepEnd {
+        if !system.may_wait() {
+            return SleepEnd::TimedOut;
+        }
         let served = system.served();
         let header = header(system);
         let mut segments = [const { None::<LaneSegment> }; MOST_SERVED];

@@ -197,10 +197,7 @@ impl LaneServer {
         if !is_idle && !parsed.has_reply {
             return false;
         }
-        if self.looks.pauses(is_idle) {
-            return false;
-        }
-        system.may_look()
+        !self.looks.pauses(is_idle)
     }
 
     /// Serves the call that comes next, if one comes by a lane before the driver has work.

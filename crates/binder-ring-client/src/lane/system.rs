@@ -138,8 +138,8 @@ pub trait LaneServing: LaneSystem {
         true
     }
 
-    /// Whether the thread can look for calls: it hears of signals meanwhile.
-    fn may_look(&self) -> bool {
+    /// Whether the thread can wait for calls: it hears of signals meanwhile.
+    fn may_wait(&self) -> bool {
         true
     }
 
