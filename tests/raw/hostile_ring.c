@@ -8,6 +8,7 @@
 // while, takes pages away, and sends the threads signals. It is killed after some time, and another begins. The honest
 // client has its calls answered, each with its own answer.
 #include "client.h"
+#include "ring.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -16,42 +17,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-// Where things lie in a segment.
-enum {
-	SLOTS = 31,
-	SLOTS_START = 4096,
-	SLOT_BYTES = 72 << 10,
-	DATA_START = 1024,
-	DATA_BYTES = SLOT_BYTES - DATA_START,
-	SEGMENT_BYTES = SLOTS_START + SLOTS * SLOT_BYTES,
-};
-
-struct slot {
-	uint32_t word, owner, client_cpu, kind[2], unused[11];
-	struct binder_write_read call;
-	uint64_t windows[4][2], result, returns_len;
-	struct binder_write_read reply;
-} __attribute__((aligned(64)));
-
-enum { POSTED = 1 };
 // A post: a call, a socket for the files of the call before, or the numbers that these have got.
 enum { CALL, SOCKET, NUMBERS };
 // Each call is answered with a file.
 enum { BRING_FILE = 7 };
 enum { HOSTILE_CLIENTS = 2, POSTERS = 3, LONGEST_LIFE_MS = 200, FIRST_UID = 4000 };
-
-struct ring_attach {
-	uint32_t version, fd;
-};
-
-struct ring_wait {
-	uint32_t slot, flags;
-};
-
-#define RING_ATTACH _IOW('B', 2, struct ring_attach)
-#define RING_WAIT _IOW('B', 3, struct ring_wait)
-
-_Static_assert(sizeof(struct slot) == 256, "as the driver has it");
 
 static __thread uint64_t state;
 
@@ -192,9 +162,16 @@ static int attach(void)
 	CHECK(ftruncate(memfd, size) == 0);
 	if (is_whole || below(2))
 		fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	struct ring_attach attach = { .version = is_whole ? 2 : below(3), .fd = below(8) ? memfd : odd_number() };
-	if (ioctl(device, RING_ATTACH, &attach) < 0)
+	struct ring_attach attach = {
+		.version = is_whole ? RING_VERSION : below(RING_VERSION),
+		.fd = below(8) ? memfd : odd_number(),
+	};
+	if (ioctl(device, RING_ATTACH, &attach) < 0) {
+		// A driver of another version would take none, and this would be no trial.
+		CHECK(!is_whole || attach.fd != (uint32_t)memfd || errno != EINVAL);
+		close(memfd);
 		return 0;
+	}
 	CHECK(is_whole);
 	segment = mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
 	CHECK(segment != MAP_FAILED);

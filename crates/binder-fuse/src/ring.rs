@@ -131,7 +131,7 @@ impl SessionShared {
         if file.caller_uid(header.pid).is_none() {
             return Err(Errno::EPERM);
         }
-        ring.bind(slot, header.pid);
+        ring.bind(slot, header.pid, header.uid);
         let posted = ring.take_posted();
         if posted != 0 {
             self.ring_watcher.note_rung(file, &ring);
@@ -233,18 +233,19 @@ impl SessionShared {
             return self.run_for_files(begun, batch);
         }
         let BegunCall { file, ring, request } = begun;
-        let TakenRequest { process, id, tid, call, moved, .. } = request;
+        let TakenRequest { process, id, tid, uid, call, moved, .. } = request;
         let unique = id.to_unique();
         // What an ioctl of this thread was to go on with, and did not because of a signal, this call takes up.
         self.retract_expected_call(tid);
         if let Some(moved) = moved {
             self.end_moved(&file, *moved);
         }
-        let Some(uid) = file.caller_uid(tid) else {
-            // It has to make itself known once more, or has ended.
-            self.finish_in_ring(id, RingAnswer::DECLINED, &call, &[]);
+        // Whoever has the segment can write to it, also when the thread has executed a program of another user's: that who
+        // calls now is the same user is all that its memory may say.
+        if file.caller_uid(tid) != Some(uid) {
+            self.finish_in_ring(id, RingAnswer::UNKNOWN_CALLER, &call, &[]);
             return None;
-        };
+        }
         let request = RequestContext { unique, process, tid, uid, argument: 0, is_compat: false };
         let priority = self.priorities.of_thread(tid);
         let thread = CallingThread { priority, ..CallingThread::default() };

@@ -93,6 +93,10 @@ impl ClientRing {
         match taken {
             Err(error) => RingOutcome::Done(Err(error)),
             Ok(RingAnswer::DECLINED) => RingOutcome::Ioctl,
+            Ok(RingAnswer::UNKNOWN_CALLER) => {
+                self.unbind(slot);
+                RingOutcome::Ioctl
+            }
             Ok(result) => {
                 RingOutcome::Done(Errno::from_number(result.wrapping_neg()).map_or(Ok(()), Err))
             }

@@ -140,6 +140,12 @@ impl ClientRing {
         is_unbound
     }
 
+    /// Notes that the driver does not know the thread of a slot any more.
+    #[cold]
+    pub(crate) fn unbind(&self, slot: SlotIndex) {
+        self.segment.slot(slot).owner.fetch_and(!BOUND, Ordering::Relaxed);
+    }
+
     pub(crate) fn spins(&self, slot: SlotIndex) -> &SpinHistory {
         &self.spins[slot.number() as usize]
     }

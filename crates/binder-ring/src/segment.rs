@@ -131,6 +131,9 @@ impl RingAnswer {
     pub const FILES: i32 = 2;
     /// The call brings no such files as those whose [numbers](RequestKind::Numbers) were told.
     pub const UNKNOWN_FILES: i32 = 3;
+    /// As [`DECLINED`](Self::DECLINED), and the driver has to hear from the thread itself who it is: its next request is one
+    /// that the ioctl tells of, as its first one was.
+    pub const UNKNOWN_CALLER: i32 = 4;
 }
 
 impl Segment {

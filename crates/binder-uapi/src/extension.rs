@@ -69,7 +69,7 @@ layouts! {
 
     /// The argument of [`ANYBINDER_LANE_ACCEPT`].
     #[repr(C)]
-    struct LaneAccept[32] {
+    struct LaneAccept[40] {
         /// The number of the socket.
         socket: u32,
         /// The driver's answer: the lane's number.
@@ -78,6 +78,11 @@ layouts! {
         place: u32,
         /// The driver's answer: the process that calls, as numbered here.
         sender_pid: u32,
+        /// The driver's answer: the user that the calling thread was when it got the lane. Of calls by another user, the memory that
+        /// they come by is no proof.
+        sender_euid: u32,
+        /// 0.
+        unused: u32,
         /// The driver's answer: which object it calls.
         ptr: u64,
         /// The driver's answer: what belongs to that.

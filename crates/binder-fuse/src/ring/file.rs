@@ -83,6 +83,8 @@ pub(crate) struct RingFile {
 #[derive(Debug)]
 struct RingSlot {
     tid: u32,
+    /// The user as whom the thread was bound.
+    uid: u32,
     /// The owner that the client had noted then.
     owner: u32,
     /// The call under way.
@@ -131,6 +133,8 @@ pub(super) struct TakenRequest {
     pub(super) id: RingCallId,
     /// The thread of the slot.
     pub(super) tid: u32,
+    /// The user that it was when it made itself known, by an ioctl.
+    pub(super) uid: u32,
     pub(super) kind: RequestKind,
     pub(super) call: BinderWriteRead,
     /// The files that the call before it brings.
@@ -222,9 +226,10 @@ impl RingFile {
         before.is_some_and(|before| now - before < BUSY_WITHIN)
     }
 
-    /// Makes a slot that of thread `tid`, for good.
-    pub(super) fn bind(&self, slot: SlotIndex, tid: u32) {
-        if self.slot(slot).as_ref().is_some_and(|it| it.tid == tid) {
+    /// Makes a slot that of thread `tid`, for good, which is user `uid` until it says otherwise.
+    pub(super) fn bind(&self, slot: SlotIndex, tid: u32, uid: u32) {
+        if let Some(known) = self.slot(slot).as_mut().filter(|it| it.tid == tid) {
+            known.uid = uid;
             return;
         }
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -237,9 +242,9 @@ impl RingFile {
         // Another thread has done what is noted there.
         lane_note.store(0, Ordering::Relaxed);
         match &mut *self.slot(slot) {
-            Some(known) => (known.tid, known.owner) = (tid, owner),
+            Some(known) => (known.tid, known.uid, known.owner) = (tid, uid, owner),
             unbound => {
-                let slot = RingSlot { tid, owner, call: None, wait: None, moved: None };
+                let slot = RingSlot { tid, uid, owner, call: None, wait: None, moved: None };
                 *unbound = Some(Box::new(slot));
             }
         }
@@ -255,7 +260,7 @@ impl RingFile {
         let segment = self.memory.segment();
         let mut bound = self.slot(slot);
         // The thread of a slot that is not bound makes the ioctl that binds it; and a thread makes one call at a time.
-        let RingSlot { tid, call, moved, .. } =
+        let RingSlot { tid, uid, call, moved, .. } =
             bound.as_deref_mut().filter(|it| it.call.is_none())?;
         if !segment.slot(slot).word.is_posted() {
             return None;
@@ -263,9 +268,9 @@ impl RingFile {
         let id = RingCallId::new(self.number, slot, sequence);
         let request = segment.read_request(slot);
         *call = Some(RingCall { id, request, was_interrupted: false });
-        let (process, tid, moved) = (self.process, *tid, moved.take());
+        let (process, tid, uid, moved) = (self.process, *tid, *uid, moved.take());
         let RingRequest { kind, call, .. } = request;
-        Some(TakenRequest { process, id, tid, kind, call, moved })
+        Some(TakenRequest { process, id, tid, uid, kind, call, moved })
     }
 
     /// Notes that a signal wants to end a call.

@@ -108,8 +108,10 @@ impl DeviceState {
             id: lane.id.number(),
             place: u32::try_from(lane.server.place).unwrap_or(u32::MAX),
             sender_pid: lane.target.sender_pid,
+            sender_euid: lane.caller.uid,
             ptr: lane.target.name.ptr,
             cookie: lane.target.name.cookie,
+            ..LaneAccept::default()
         };
         Ok((accepted, offer))
     }
@@ -144,12 +146,11 @@ impl DeviceState {
             return Err(Errno::ESRCH);
         }
         let [code, flags] = caller.end.ring.lane_call(caller.slot);
-        let file = self.frontend.file(caller.process);
-        let euid = file.and_then(|file| file.caller_uid(caller.tid));
         let from = Caller {
             process: caller.process,
             tid: caller.tid,
-            euid: euid.unwrap_or(caller.uid),
+            // Its server has served no other.
+            euid: caller.uid,
             waits: Waits::UntilReady,
         };
         // A claim, and such calls have no other.

@@ -43,6 +43,7 @@ pub(super) struct ServedLane<P> {
     pub(super) at: usize,
     pub(super) place: P,
     sender_pid: u32,
+    sender_euid: u32,
     ptr: u64,
     cookie: u64,
     /// How often in a row it has woken the thread that looks at it, or had a call, and none was served.
@@ -217,11 +218,21 @@ impl<P> ServedLanes<P> {
     ///
     /// What the process has of it, if there is no room, or it is none.
     pub fn add(&self, accepted: &LaneAccept, place: P) -> Result<(), P> {
-        let LaneAccept { id, place: at, sender_pid, ptr, cookie, .. } = *accepted;
+        let LaneAccept { id, place: at, sender_pid, sender_euid, ptr, cookie, .. } = *accepted;
         let Some(id) = LaneId::new(id) else { return Err(place) };
         let Some(vacant) = self.claim_place() else { return Err(place) };
         let (at, wakes_in_vain, found) = (at as usize, Cell::new(0), Cell::new(None));
-        let lane = ServedLane { id, at, place, sender_pid, ptr, cookie, wakes_in_vain, found };
+        let lane = ServedLane {
+            id,
+            at,
+            place,
+            sender_pid,
+            sender_euid,
+            ptr,
+            cookie,
+            wakes_in_vain,
+            found,
+        };
         // SAFETY: the place was vacant, and this thread has it.
         unsafe { *self.lanes[vacant].get() = Some(lane) };
         self.free.fetch_or(bit(vacant), Ordering::Release);
@@ -429,12 +440,10 @@ impl<P: ServedPlace> ServedLane<P> {
         let code = request.code.load(Ordering::Relaxed);
         let flags = request.flags.load(Ordering::Relaxed) & LANE_FLAGS;
         let len = request.len.load(Ordering::Relaxed) as usize;
-        let received = self.place.caller_uid().and_then(|uid| {
-            let buffer = system.receive_call(&self.place, len)?;
-            Some((uid, buffer))
-        });
-        let Some((sender_euid, buffer)) = received else {
-            // The caller has ended, or lies.
+        // Another process may write to the segment as well, also when the thread has executed a program of another user's.
+        let is_its = self.place.caller_uid() == Some(self.sender_euid);
+        let Some(buffer) = is_its.then(|| system.receive_call(&self.place, len)).flatten() else {
+            // The caller has ended, is another user by now, or lies.
             let _ = note.end(self.id, NoteKind::Serves);
             self.finish_as(CallOutcome::Declined);
             return None;
@@ -445,7 +454,7 @@ impl<P: ServedPlace> ServedLane<P> {
             code,
             flags,
             sender_pid: self.sender_pid.cast_signed(),
-            sender_euid,
+            sender_euid: self.sender_euid,
             data_size: len as u64,
             buffer,
             ..Default::default()

@@ -611,6 +611,15 @@ rmdir "$dir"
 }
 
 #[test]
+fn what_others_write_to_the_ring_of_a_process_is_none_of_its_calls_once_it_is_another_user() {
+    if !is_root_to("become a user and root again") {
+        return;
+    }
+    let said = stage_with("posing").run(User::Myself, "posing", &[]);
+    assert_eq!(said, "a call of user 4000\nthe other's call: refused\na call of user 0\n");
+}
+
+#[test]
 fn clients_that_scribble_over_their_rings_harm_no_other() {
     let stage = stage_with("hostile_ring");
     for &user in User::all() {

@@ -6,13 +6,18 @@ use rustix::thread::Timespec;
 
 use super::*;
 
+std::thread_local! {
+    /// Who calls.
+    static CALLER_UID: Cell<Option<u32>> = const { Cell::new(Some(77)) };
+}
+
 impl ServedPlace for LaneSegment {
     fn segment(&self) -> LaneSegment {
         *self
     }
 
     fn caller_uid(&self) -> Option<u32> {
-        Some(77)
+        CALLER_UID.get()
     }
 }
 
@@ -29,6 +34,7 @@ impl LaneServing for Process {
             id: LANE,
             place: 2,
             sender_pid: 4,
+            sender_euid: 77,
             ptr: 5,
             cookie: 6,
             ..Default::default()
@@ -168,6 +174,23 @@ fn who_replies_without_a_read_hears_of_it_by_the_next() {
     let (outcome, read) = server.run(&BC_ENTER_LOOPER.to_ne_bytes(), 80);
     assert_eq!((outcome, process.by_ring.get(), read.read_consumed), (DONE, 1, 8));
     assert_eq!(process.returns.take(), completion());
+    server.serve();
+}
+
+#[test]
+fn a_call_by_another_user_than_the_lane_was_granted_to_is_declined() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    for posing in [Some(0), None] {
+        CALLER_UID.set(posing);
+        process.play(&[(call, SleepEnd::Woken), (nothing, SleepEnd::Interrupted)]);
+        let (outcome, read) = server.run(&[], 256);
+        assert_eq!((outcome, read.read_consumed), (RingOutcome::Done(Err(Errno::EINTR)), 0));
+        let outcome = process.lane().head().reply.outcome.load(Ordering::Relaxed);
+        assert_eq!(CallOutcome::of_number(outcome), CallOutcome::Declined);
+        assert_eq!((server.state(), process.is_lent.get()), (LaneState::Cold, false));
+    }
+    CALLER_UID.set(Some(77));
     server.serve();
 }
 
