@@ -113,10 +113,13 @@ impl ClientRing {
 
     /// The slot that the thread `tid` has claimed, for callers that cannot keep it.
     pub fn slot_of(&self, tid: u32) -> Option<SlotIndex> {
-        slots_for(tid).find(|slot| {
-            let owner = self.segment.slot(*slot).owner.load(Ordering::Relaxed);
-            owner & !BOUND == tid
-        })
+        slots_for(tid).find(|slot| self.thread_of(*slot) == tid)
+    }
+
+    /// The thread that has claimed a slot, or 0.
+    #[inline(always)]
+    pub fn thread_of(&self, slot: SlotIndex) -> u32 {
+        self.segment.slot(slot).owner.load(Ordering::Relaxed) & !BOUND
     }
 
     /// Gives a slot back, that this thread has claimed. One that a call has, which was left by a jump, stays taken until

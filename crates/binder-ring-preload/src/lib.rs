@@ -1,6 +1,7 @@
 //! A library that is loaded before the libraries of a program and takes the place of their `ioctl`.
 //!
-//! `BINDER_WRITE_READ`s of our devices go through the ring; every other call goes on to the kernel as it came. It is
+//! `BINDER_WRITE_READ`s of our devices go through the ring; every other call goes on to the kernel as it came. (On x86-64 it
+//! takes the place of `vfork` as well, to know when there are children with the memory of a thread.) It is
 //! a guest in strangers' programs: it imports nothing but, weakly, the place of `errno`, the environment and
 //! `sched_getcpu`, so that one file serves the C libraries of all distributions; it allocates nothing, starts no
 //! thread, keeps no descriptor and says nothing.
@@ -17,6 +18,7 @@ mod errno;
 #[cfg(feature = "interpose")]
 mod interpose;
 mod known_number;
+mod known_thread;
 mod lane_call;
 mod lanes;
 mod processor;
@@ -29,6 +31,8 @@ mod served;
 mod standalone;
 mod syscall;
 mod valgrind;
+#[cfg(target_arch = "x86_64")]
+mod vfork;
 mod weak;
 mod write_read;
 

@@ -29,6 +29,7 @@ use rustix::fd::BorrowedFd;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::known_number::KnownNumber;
+use crate::known_thread::{self, KnownThread};
 use crate::lanes::RingLanes;
 use crate::program_memory::StackNote;
 use crate::{canary, environment, syscall, valgrind};
@@ -54,6 +55,7 @@ struct RingEntry {
     /// How often the driver has refused a thread.
     refusals: AtomicU32,
     stacks: [StackNote; SLOTS as usize],
+    threads: [KnownThread; SLOTS as usize],
     numbers: [KnownNumber; SLOTS as usize],
     lanes: RingLanes,
     /// There if `mark` is not 0.
@@ -72,8 +74,8 @@ pub(crate) struct RingUse<'t> {
 
 /// The ring of an open file.
 pub(crate) enum FileRing<'t> {
-    /// It has this ring.
-    Ring(RingUse<'t>),
+    /// It has this ring, where the thread has this slot, if that is known.
+    Ring(RingUse<'t>, Option<SlotIndex>),
     /// It has none, or one that is not ours.
     None,
     /// None yet. So many calls were made, as far as they were counted.
@@ -116,23 +118,24 @@ impl RingTable {
         }
     }
 
-    /// The ring of the open file that `fd` means at this moment to the thread `tid`.
-    pub(crate) fn find(&self, fd: i32, tid: u32) -> FileRing<'_> {
-        match self.find_known(fd, tid) {
-            Some(ring) => FileRing::Ring(ring),
+    /// The ring of the open file that `fd` means to this thread at this moment.
+    pub(crate) fn find(&self, fd: i32) -> FileRing<'_> {
+        match self.find_known(fd) {
+            Some((ring, slot)) => FileRing::Ring(ring, Some(slot)),
             None => self.look_up(fd),
         }
     }
 
-    /// The ring of the file that the thread knows by this number. Makes no system call.
-    fn find_known(&self, fd: i32, tid: u32) -> Option<RingUse<'_>> {
+    /// The ring of the file that this thread knows by this number, and its slot there. Makes no system call.
+    #[inline(always)]
+    fn find_known(&self, fd: i32) -> Option<(RingUse<'_>, SlotIndex)> {
         let has_number = |entry: &&RingEntry| entry.fd.load(Ordering::Relaxed) == fd;
         let mut entries = self.entries.iter().filter(has_number).filter(|_| self.is_ours());
         entries.find_map(|entry| {
             let ring = entry.enter(entry.mark.load(Ordering::Relaxed))?;
             // A driver that is gone tells nothing.
-            let is_known = !ring.ring().is_lost() && ring.knows(ring.ring().slot_of(tid)?, fd);
-            is_known.then_some(ring)
+            let slot = ring.known_slot().filter(|_| !ring.ring().is_lost())?;
+            ring.knows(slot, fd).then_some((ring, slot))
         })
     }
 
@@ -147,7 +150,7 @@ impl RingTable {
         let Some(found) = found.flatten() else { return FileRing::None };
         // Another number of the file's, that was used before, may be closed by now.
         found.note_fd(fd);
-        FileRing::Ring(found)
+        FileRing::Ring(found, None)
     }
 
     /// The ring by which this thread serves a call of a lane, and its slot there. Makes no system call.
@@ -193,6 +196,7 @@ impl RingTable {
         let (number, entry) = self.vacant_entry()?;
         let random = syscall::random()?;
         canary::prepare();
+        known_thread::prepare();
         let mark = MARKED + random % MARKED / RINGS * RINGS + number;
         // SAFETY: it is open, or was a moment ago; a number that is not is refused by the kernel.
         let device = unsafe { BorrowedFd::borrow_raw(fd) };
@@ -289,6 +293,7 @@ impl RingEntry {
             fd: AtomicI32::new(0),
             refusals: AtomicU32::new(0),
             stacks: [const { StackNote::new() }; SLOTS as usize],
+            threads: [const { KnownThread::new() }; SLOTS as usize],
             numbers: [const { KnownNumber::new() }; SLOTS as usize],
             lanes: RingLanes::new(),
             ring: UnsafeCell::new(MaybeUninit::uninit()),
@@ -343,24 +348,42 @@ impl<'t> RingUse<'t> {
         unsafe { place.assume_init_ref() }
     }
 
-    /// The slot of the thread `tid`, and the known part of its stack.
-    pub(crate) fn slot_of(&self, tid: u32) -> Option<(SlotIndex, &'t StackNote)> {
+    /// The slot of this thread, if the thread is known.
+    #[inline(always)]
+    fn known_slot(&self) -> Option<SlotIndex> {
+        let is_own = |slot: &SlotIndex| self.thread_of(*slot).is_own(self.ring().thread_of(*slot));
+        SlotIndex::all().find(is_own)
+    }
+
+    /// The slot of this thread, to which `fd` means the file. Asks the kernel who it is.
+    #[cold]
+    pub(crate) fn find_slot(&self, fd: i32) -> Option<SlotIndex> {
         if self.entry.refusals.load(Ordering::Relaxed) >= MOST_REFUSALS {
             return None;
         }
-        if let Some(slot) = self.ring().slot_of(tid) {
-            return Some((slot, self.note_of(slot)));
-        }
+        let tid = known_thread::own_number();
+        let slot = self.ring().slot_of(tid).or_else(|| self.claim(tid))?;
+        self.thread_of(slot).learn(tid);
+        self.learn(slot, fd);
+        Some(slot)
+    }
+
+    fn claim(&self, tid: u32) -> Option<SlotIndex> {
         let slot = self.ring().claim(tid)?;
         self.note_of(slot).clear();
+        self.thread_of(slot).forget();
         self.number_of(slot).forget();
         self.entry.lanes.clear(self.ring(), slot);
-        Some((slot, self.note_of(slot)))
+        Some(slot)
     }
 
     /// The known part of the stack of the thread that has this slot.
     pub(crate) fn note_of(&self, slot: SlotIndex) -> &'t StackNote {
         &self.entry.stacks[slot.number() as usize]
+    }
+
+    fn thread_of(&self, slot: SlotIndex) -> &'t KnownThread {
+        &self.entry.threads[slot.number() as usize]
     }
 
     fn number_of(&self, slot: SlotIndex) -> &'t KnownNumber {
@@ -373,7 +396,7 @@ impl<'t> RingUse<'t> {
     }
 
     /// Has the thread of a slot know that `fd` means the file, if it does.
-    pub(crate) fn learn(&self, slot: SlotIndex, fd: i32) {
+    fn learn(&self, slot: SlotIndex, fd: i32) {
         // One that is closed after this look has the thread look again.
         let closes = self.closes().load(Ordering::Acquire);
         if !self.number_of(slot).is(fd, closes) && self.is_of(fd) {

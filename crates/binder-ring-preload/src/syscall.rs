@@ -17,6 +17,7 @@ mod number {
     pub(super) const RT_SIGPROCMASK: usize = 14;
     pub(super) const IOCTL: usize = 16;
     pub(super) const SIGALTSTACK: usize = 131;
+    pub(super) const PRCTL: usize = 157;
     pub(super) const FUTEX: usize = 202;
     pub(super) const CLOCK_GETTIME: usize = 228;
     pub(super) const GETRANDOM: usize = 318;
@@ -32,6 +33,7 @@ mod number {
     pub(super) const CLOCK_GETTIME: usize = 113;
     pub(super) const SIGALTSTACK: usize = 132;
     pub(super) const RT_SIGPROCMASK: usize = 135;
+    pub(super) const PRCTL: usize = 167;
     pub(super) const GETRANDOM: usize = 278;
     pub(super) const FUTEX_WAITV: usize = 449;
 }
@@ -135,6 +137,16 @@ pub(crate) fn now() -> Timespec {
     // SAFETY: the kernel writes to the place, which is of this type.
     unsafe { call(number::CLOCK_GETTIME, [CLOCK_MONOTONIC, place, 0, 0, 0, 0]) };
     now
+}
+
+/// Where the kernel is to clear the number of this thread when it ends. None if the kernel does not tell.
+pub(crate) fn tid_address() -> Option<usize> {
+    const PR_GET_TID_ADDRESS: usize = 40;
+    let mut address = 0_usize;
+    let place = (&raw mut address).addr();
+    // SAFETY: the kernel writes to the place, which is of this size.
+    let result = unsafe { call(number::PRCTL, [PR_GET_TID_ADDRESS, place, 0, 0, 0, 0]) };
+    (result == 0).then_some(address)
 }
 
 /// The stack that a thread has for handlers of signals beside its own.

@@ -37,13 +37,12 @@ pub unsafe fn write_read(fd: i32, argument: usize) -> isize {
         // SAFETY: the caller's promise.
         return unsafe { plain(fd, argument) };
     }
-    let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
-    let found = match RINGS.find(fd, tid) {
-        FileRing::Ring(ring) => Some(ring),
+    let found = match RINGS.find(fd) {
+        FileRing::Ring(ring, slot) => Some((ring, slot)),
         FileRing::None => None,
         FileRing::Unknown { .. } if environment::has_no_ring() => None,
         FileRing::Unknown { calls } => match RINGS.attach(fd, calls) {
-            Some(ring) => Some(ring),
+            Some(ring) => Some((ring, None)),
             None => {
                 // SAFETY: the caller's promise.
                 let result = unsafe { plain(fd, argument) };
@@ -56,7 +55,7 @@ pub unsafe fn write_read(fd: i32, argument: usize) -> isize {
         },
     };
     // SAFETY: the caller's promise, twice.
-    match found.and_then(|ring| unsafe { exchange(&ring, tid, fd, argument) }) {
+    match found.and_then(|(ring, slot)| unsafe { exchange(&ring, slot, fd, argument) }) {
         Some(result) => result,
         // SAFETY: as above.
         None => unsafe { plain(fd, argument) },
@@ -73,17 +72,22 @@ unsafe fn plain(fd: i32, argument: usize) -> isize {
     unsafe { syscall::ioctl(fd, BINDER_WRITE_READ as usize, argument) }
 }
 
-/// Makes the call of the thread `tid` by a ring. None if the ioctl is to be made, with the struct as it is then: be it that there is no
+/// Makes the call by a ring, where the thread has this slot, if that is known. None if the ioctl is to be made, with the struct as it is then: be it that there is no
 /// slot for the thread, that something cannot be read or written, of which the driver tells in its own way, or that
 /// it wants the ioctl.
 ///
 /// # Safety
 ///
 /// As of [`write_read`].
-unsafe fn exchange(ring: &RingUse<'_>, tid: u32, fd: i32, argument: usize) -> Option<isize> {
-    let (slot, note) = ring.slot_of(tid)?;
-    ring.learn(slot, fd);
-    let memory = ProgramMemory::of_thread(note);
+#[inline(always)]
+unsafe fn exchange(
+    ring: &RingUse<'_>,
+    slot: Option<SlotIndex>,
+    fd: i32,
+    argument: usize,
+) -> Option<isize> {
+    let slot = slot.or_else(|| ring.find_slot(fd))?;
+    let memory = ProgramMemory::of_thread(ring.note_of(slot));
     // SAFETY: the caller's promise.
     let result = unsafe { exchange_in(ring, slot, &memory, fd, argument) };
     if result.is_none() {
