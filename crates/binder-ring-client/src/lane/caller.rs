@@ -74,8 +74,9 @@ const MOST_REFUSALS: u32 = 8;
 /// A lane is given back that was not used while its thread made so often so many calls: where a server has more callers than
 /// threads, these come from one to the next by the driver, which looks at lanes whenever it does something for one.
 const MOST_UNUSED: u32 = 4;
-/// The longest pause after calls by a lane that have gone wrong.
-const MOST_PAUSE: u32 = 1 << 10;
+/// The longest pause after calls by a lane that have gone wrong: shorter than what makes a lane one that is not used, or a thread that
+/// was late a few times, on a busy machine, would cost its callers their lanes.
+const MOST_PAUSE: u32 = 1 << 6;
 
 impl Traffic {
     fn note(&mut self, handle: u32, len: u32) {
@@ -486,10 +487,9 @@ impl<P> CallerLane<P> {
         self.next_pause = (self.next_pause * 2).min(MOST_PAUSE);
     }
 
+    /// Half a hundred calls that go well make up for all that went wrong before.
     fn succeed(&mut self) {
-        if self.next_pause > 1 {
-            self.next_pause -= 1;
-        }
+        self.next_pause = (self.next_pause - 1 - self.next_pause / 16).max(1);
     }
 }
 

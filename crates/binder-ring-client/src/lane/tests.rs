@@ -380,6 +380,34 @@ fn a_lane_pauses_for_what_its_server_does_not_for_signals() {
     }
 }
 
+/// Calls until a call goes by the lane, which ends like this. Returns how many went by the ring before.
+fn call_by_lane(process: &Process, caller: &mut LaneCaller<()>, how: Deed) -> usize {
+    process.play(&[how]);
+    let is_by_lane = |_: &usize| {
+        process.standing().store(IN_NO_CALL, Ordering::Relaxed);
+        let _ = process.lane().head().word.warm();
+        let _ = process.call(caller, &send());
+        process.is_lent.set(false);
+        process.script.borrow().is_empty()
+    };
+    (0..200).find(is_by_lane).expect("pauses end")
+}
+
+#[test]
+fn pauses_are_bounded_and_some_good_calls_make_up_for_bad_ones() {
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    let late: Deed = (nothing, SleepEnd::TimedOut);
+    let pauses: Vec<usize> = (0..9).map(|_| call_by_lane(&process, &mut caller, late)).collect();
+    assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 32, 64, 64]);
+    let answered: Deed = (reply, SleepEnd::Woken);
+    assert_eq!(call_by_lane(&process, &mut caller, answered), 64);
+    for _ in 0..50 {
+        assert_eq!(call_by_lane(&process, &mut caller, answered), 0);
+    }
+    assert_eq!([0; 2].map(|_| call_by_lane(&process, &mut caller, late)), [0, 1]);
+}
+
 /// A handler leaves the thread's call, to make one of its own.
 fn leave_within(process: &Process) {
     let left = process.lane().head().word.leave();
