@@ -229,8 +229,11 @@ impl SessionShared {
     /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
     fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
         let kind = begun.request.kind;
+        // Whoever has the segment can write to it, also when the thread has executed a program of another user's: that who
+        // calls now is the same user is all that its memory may say.
+        let is_known = begun.file.caller_uid(begun.request.tid) == Some(begun.request.uid);
         if !matches!(kind, RequestKind::Call | RequestKind::CallAtOnce) {
-            return self.run_for_files(begun, batch);
+            return self.run_for_files(begun, is_known, batch);
         }
         let BegunCall { file, ring, request } = begun;
         let TakenRequest { process, id, tid, uid, call, moved, .. } = request;
@@ -240,9 +243,7 @@ impl SessionShared {
         if let Some(moved) = moved {
             self.end_moved(&file, *moved);
         }
-        // Whoever has the segment can write to it, also when the thread has executed a program of another user's: that who
-        // calls now is the same user is all that its memory may say.
-        if file.caller_uid(tid) != Some(uid) {
+        if !is_known {
             self.finish_in_ring(id, RingAnswer::UNKNOWN_CALLER, &call, &[]);
             return None;
         }

@@ -24,9 +24,19 @@ pub(super) fn way_of(work: &FdWork) -> i32 {
 }
 
 impl SessionShared {
-    /// Runs a request that is about the files of the call before it. Returns the first of what may take its time.
-    pub(super) fn run_for_files(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
+    /// Runs a request that is about the files of the call before it, if its thread is known to be whom it was. Returns the first of
+    /// what may take its time.
+    pub(super) fn run_for_files(
+        &self,
+        begun: BegunCall,
+        is_known: bool,
+        batch: &mut Batch,
+    ) -> Option<IoRequest> {
         match (begun.request.kind, &begun.request.moved) {
+            _ if !is_known => {
+                self.keep_moved(begun, RingAnswer::DECLINED);
+                None
+            }
             (RequestKind::Socket(number), Some(moved)) => {
                 let sent = self.send_files(&begun.file, begun.request.tid, number, &moved.work);
                 self.keep_moved(begun, if sent.is_ok() { 0 } else { RingAnswer::DECLINED });
