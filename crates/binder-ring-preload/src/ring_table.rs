@@ -196,7 +196,6 @@ impl RingTable {
         let (number, entry) = self.vacant_entry()?;
         let random = syscall::random()?;
         canary::prepare();
-        known_thread::prepare();
         let mark = MARKED + random % MARKED / RINGS * RINGS + number;
         // SAFETY: it is open, or was a moment ago; a number that is not is refused by the kernel.
         let device = unsafe { BorrowedFd::borrow_raw(fd) };
@@ -207,6 +206,8 @@ impl RingTable {
         if environment::busy_calls().is_some() && offers_lanes(fd) {
             let known = CALLS_BY_LANES | SERVES_LANES;
             ring.segment().header().knows_lanes.store(known, Ordering::Relaxed);
+            // A filter that keeps a program from lanes may end it for this as well.
+            known_thread::prepare();
         }
         entry.fill(mark, fd, ring);
         entry.enter(mark)
