@@ -13,9 +13,7 @@
 use core::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
 use crate::program_memory::{stack_pointer, thread_pointer};
-use crate::syscall;
-#[cfg(target_arch = "x86_64")]
-use crate::vfork;
+use crate::{syscall, vfork};
 
 /// A thread that has asked for its number.
 #[derive(Debug)]
@@ -67,28 +65,18 @@ impl KnownThread {
         }
         let word = pointer.wrapping_add_signed(TO_NUMBER.load(Ordering::Relaxed));
         stack_pointer().abs_diff(self.stack.load(Ordering::Relaxed)) < STACK_BYTES
-            && !is_any_child()
+            && !vfork::is_any_child()
             // SAFETY: it was there for a thread with this pointer, and is as long as the thread: the C library needs it.
             && unsafe { number_at(word) } == tid
     }
 }
 
-/// Whether any thread of the process may be a child that shares its memory.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn is_any_child() -> bool {
-    vfork::is_any_child()
-}
-
-/// The same: that is not known.
-#[cfg(target_arch = "aarch64")]
-#[inline(always)]
-fn is_any_child() -> bool {
-    true
-}
-
-/// Finds out where the numbers of threads are, once for the process.
+/// Finds out where the numbers of threads are, once for the process. Where children of vfork(2) are not counted, no thread is to
+/// be known.
 pub(crate) fn prepare() {
+    if !vfork::COUNTS_CHILDREN {
+        return;
+    }
     let pointer = thread_pointer();
     let word = syscall::tid_address().unwrap_or(0);
     let is_in_record =
@@ -117,7 +105,7 @@ unsafe fn number_at(word: usize) -> u32 {
     unsafe { (word as *const u32).read_volatile() }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
 

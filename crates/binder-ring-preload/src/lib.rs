@@ -31,7 +31,6 @@ mod served;
 mod standalone;
 mod syscall;
 mod valgrind;
-#[cfg(target_arch = "x86_64")]
 mod vfork;
 mod weak;
 mod write_read;

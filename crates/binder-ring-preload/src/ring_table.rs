@@ -442,7 +442,7 @@ impl<'t> RingUse<'t> {
     pub(crate) fn is_of(&self, fd: i32) -> bool {
         let is_of = syscall::position(fd) == self.mark.cast_signed();
         if !is_of {
-            // Of a close while it was away a driver has not told.
+            // A driver that is gone has counted no close: the threads that know the number are to look.
             self.closes().fetch_add(1, Ordering::Relaxed);
         }
         is_of

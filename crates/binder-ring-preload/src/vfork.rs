@@ -4,14 +4,17 @@
 //! returns from the call like its parent, on the same stack, so no function of Rust's can be between.
 
 #![cfg_attr(
-    feature = "interpose",
+    all(feature = "interpose", target_arch = "x86_64"),
     expect(unsafe_code, reason = "a symbol of the C library is defined, in assembly")
 )]
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-#[cfg(feature = "interpose")]
+#[cfg(all(feature = "interpose", target_arch = "x86_64"))]
 use crate::errno;
+
+/// Whether there is a `vfork` here that counts.
+pub(crate) const COUNTS_CHILDREN: bool = cfg!(target_arch = "x86_64");
 
 /// How many threads wait for children that have their memory.
 static CHILDREN: AtomicU32 = AtomicU32::new(0);
@@ -27,7 +30,7 @@ pub(crate) fn is_any_child() -> bool {
 /// # Safety
 ///
 /// As of vfork(2).
-#[cfg(feature = "interpose")]
+#[cfg(all(feature = "interpose", target_arch = "x86_64"))]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn vfork() -> i32 {
@@ -59,7 +62,7 @@ unsafe extern "C" fn vfork() -> i32 {
 }
 
 /// Notes why the call has failed, and returns what it returns then.
-#[cfg(feature = "interpose")]
+#[cfg(all(feature = "interpose", target_arch = "x86_64"))]
 extern "C" fn fail(result: i32) -> i32 {
     errno::set(-result);
     -1

@@ -72,9 +72,9 @@ unsafe fn plain(fd: i32, argument: usize) -> isize {
     unsafe { syscall::ioctl(fd, BINDER_WRITE_READ as usize, argument) }
 }
 
-/// Makes the call by a ring, where the thread has this slot, if that is known. None if the ioctl is to be made, with the struct as it is then: be it that there is no
-/// slot for the thread, that something cannot be read or written, of which the driver tells in its own way, or that
-/// it wants the ioctl.
+/// Makes the call by a ring, where the thread has this slot, if that is known. None if the ioctl is to be made, with the
+/// struct as it is then: be it that there is no slot for the thread, that something cannot be read or written, of which the
+/// driver tells in its own way, or that it wants the ioctl.
 ///
 /// # Safety
 ///
