@@ -555,17 +555,57 @@ static void users(void)
 	printf(", %u\n", ask(device, WHO, 0));
 }
 
-static void way(void)
+static int count_rings(void)
 {
-	int device = open_client();
-	check_calls(device, "before");
 	FILE *maps = fopen("/proc/self/maps", "r");
 	char line[512];
-	int has_ring = 0;
+	int count = 0;
 	while (fgets(line, sizeof line, maps))
-		has_ring |= strstr(line, "binder-ring") != NULL;
+		count += strstr(line, "binder-ring") != NULL;
 	fclose(maps);
-	printf("%s\n", has_ring ? "by a ring" : "by ioctls");
+	return count;
+}
+
+static void way(void)
+{
+	check_calls(open_client(), "before");
+	printf("%s\n", count_rings() ? "by a ring" : "by ioctls");
+}
+
+static void *call_first(void *unused)
+{
+	(void)unused;
+	pthread_barrier_wait(&barrier);
+	for (int time = 0; time < 8; time++) {
+		struct binder_write_read request = request_of(NULL, 0, NULL, 0);
+		CHECK(ioctl(shared_device, BINDER_WRITE_READ, &request) == 0);
+	}
+	return NULL;
+}
+
+// As `way`, for many devices: the threads of a process make the first calls of each at once.
+static void ways(void)
+{
+	enum { PROCESSES = 40, DEVICES = 10, AT_ONCE = 8 };
+	int by_ring = 0;
+	for (int process = 0; process < PROCESSES; process++) {
+		pid_t child = fork();
+		for (int device = 0; child == 0 && device < DEVICES; device++) {
+			pthread_t all[AT_ONCE];
+			shared_device = open_client();
+			CHECK(pthread_barrier_init(&barrier, NULL, AT_ONCE) == 0);
+			for (int at = 0; at < AT_ONCE; at++)
+				CHECK(pthread_create(&all[at], NULL, call_first, NULL) == 0);
+			for (int at = 0; at < AT_ONCE; at++)
+				CHECK(pthread_join(all[at], NULL) == 0);
+		}
+		if (child == 0)
+			_exit(count_rings());
+		int status;
+		CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+		by_ring += WEXITSTATUS(status);
+	}
+	printf("%d of %d by a ring\n", by_ring, PROCESSES * DEVICES);
 }
 
 int main(int argc, char **argv)
@@ -575,7 +615,7 @@ int main(int argc, char **argv)
 		void (*play)(void);
 	} scenes[] = { { "pointers", pointers }, { "numbers", numbers }, { "processes", processes },
 		       { "threads", threads },   { "signals", signals }, { "modes", modes },
-		       { "users", users },	 { "way", way } };
+		       { "users", users },	 { "way", way },	   { "ways", ways } };
 	if (argc != 2)
 		errx(2, "which scene?");
 	setvbuf(stdout, NULL, _IOLBF, 0);

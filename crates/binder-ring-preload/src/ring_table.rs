@@ -82,6 +82,14 @@ pub(crate) enum FileRing<'t> {
     Unknown { calls: usize },
 }
 
+/// Why a file gets no ring just now.
+pub(crate) enum NoRing {
+    /// It has made too few calls yet, or is to have none.
+    Refused,
+    /// Another thread changes the table.
+    Busy,
+}
+
 /// In all marks, and in no position that a file has otherwise.
 const MARKED: usize = 1 << 62;
 
@@ -166,20 +174,23 @@ impl RingTable {
 
     /// Makes a ring for an open device that has none yet, if it has made enough calls and its driver wants one.
     #[cold]
-    pub(crate) fn attach(&self, fd: i32, calls: usize) -> Option<RingUse<'_>> {
+    pub(crate) fn attach(&self, fd: i32, calls: usize) -> Result<RingUse<'_>, NoRing> {
         if calls < CALLS_BEFORE || fd < 0 || valgrind::is_there() || !offers_rings(fd) {
-            return None;
+            return Err(NoRing::Refused);
         }
-        let state = self.begin_change()?;
-        // Another thread may have been first.
-        let is_unknown = matches!(self.look_up(fd), FileRing::Unknown { .. });
-        let made = if is_unknown { self.make(fd) } else { None };
+        let state = self.begin_change().ok_or(NoRing::Busy)?;
+        let attached = match self.look_up(fd) {
+            FileRing::Unknown { .. } => self.make(fd).ok_or(NoRing::Refused),
+            // Another thread was first.
+            FileRing::Ring(ring, _) => Ok(ring),
+            FileRing::None => Err(NoRing::Busy),
+        };
         state.store(TableState::Ours as u32, Ordering::Release);
-        made
+        attached
     }
 
-    /// Notes that a device, with so many calls before, has made another by ioctl. If these were enough, it gets no ring for
-    /// good.
+    /// Notes that a device, which was [refused](NoRing::Refused) a ring after so many calls, has made another by ioctl. If these
+    /// were enough, it gets none for good.
     #[cold]
     pub(crate) fn note_ioctl(&self, fd: i32, calls: usize) {
         // Marks are given by one thread at a time: none is overwritten here.

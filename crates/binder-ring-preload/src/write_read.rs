@@ -14,7 +14,7 @@ use binder_uapi::{
 };
 
 use crate::program_memory::ProgramMemory;
-use crate::ring_table::{FileRing, RingTable, RingUse};
+use crate::ring_table::{FileRing, NoRing, RingTable, RingUse};
 use crate::{canary, environment, lane_call, processor, syscall};
 
 static RINGS: RingTable = RingTable::new();
@@ -42,8 +42,9 @@ pub unsafe fn write_read(fd: i32, argument: usize) -> isize {
         FileRing::None => None,
         FileRing::Unknown { .. } if environment::has_no_ring() => None,
         FileRing::Unknown { calls } => match RINGS.attach(fd, calls) {
-            Some(ring) => Some((ring, None)),
-            None => {
+            Ok(ring) => Some((ring, None)),
+            Err(NoRing::Busy) => None,
+            Err(NoRing::Refused) => {
                 // SAFETY: the caller's promise.
                 let result = unsafe { plain(fd, argument) };
                 // So it is a device.

@@ -65,6 +65,19 @@ fn unusual_programs_see_no_difference() {
     play_all(&stage(), PROGRAM);
 }
 
+/// While one makes the ring, the others make ioctls.
+#[test]
+fn threads_that_begin_at_once_have_a_ring() {
+    let stage = stage();
+    for &user in User::all() {
+        if stage.run_in(user, PRELOADED, PROGRAM, &["way"]) != "by a ring\n" {
+            return skip("this kernel does not say who calls (Linux 6.13), so there is no ring");
+        }
+        let said = stage.run_in(user, PRELOADED, PROGRAM, &["ways"]);
+        assert_eq!(said, "400 of 400 by a ring\n", "as {user:?}");
+    }
+}
+
 /// Signals, jumps, threads that end, forks, closes and stops, all at once.
 #[test]
 fn disturbed_programs_get_their_own_answers() {
