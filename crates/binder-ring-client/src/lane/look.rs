@@ -23,6 +23,10 @@ pub(super) struct LaneLooks {
     first: usize,
     /// Whether it has left lanes as they were since it looked last.
     has_laid_down: bool,
+    /// How often in a row, without a wait, it has left lanes of callers on other processors.
+    distant_in_a_row: u32,
+    /// For so many looks lanes that no thread has are for others.
+    abstentions: u32,
     /// When a sleep ends in which nothing comes. It may be past.
     until: Timespec,
     /// Reads that go to the driver at once before the thread looks again.
@@ -57,6 +61,10 @@ pub struct LaneWaits {
 const MOST_WORDS: usize = MOST_SERVED + 3;
 /// Callers of more lanes for each processor do not spin.
 const CALLERS_PER_CPU: usize = 2;
+/// So often in a row a thread that has no time to wait leaves distant lanes, and then the driver is to wake another for them.
+const MOST_DISTANT: u32 = 1 << 10;
+/// The looks for which the other has time to come.
+const ABSTENTIONS: u32 = 1 << 6;
 /// The longest pause after looks for nothing.
 const MOST_PAUSE: u32 = 1 << 8;
 
@@ -94,6 +102,8 @@ impl LaneLooks {
             lanes: HeldLanes::NONE,
             first: 0,
             has_laid_down: false,
+            distant_in_a_row: 0,
+            abstentions: 0,
             until: Timespec { tv_sec: 0, tv_nsec: 0 },
             pause: 0,
             next_pause: 0,
@@ -121,6 +131,13 @@ impl LaneLooks {
             system.served().take_free(&mut self.lanes);
             self.prune(system);
         }
+    }
+
+    /// Whether the thread is to leave those to others, this time.
+    pub(super) fn abstains(&mut self) -> bool {
+        let abstains = self.abstentions > 0;
+        self.abstentions = self.abstentions.saturating_sub(1);
+        abstains
     }
 
     /// Looks at a lane, too, that the thread has.
@@ -157,6 +174,27 @@ impl LaneLooks {
     pub(super) fn lay_down<P>(&mut self, served: &ServedLanes<P>) {
         self.has_laid_down = true;
         served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
+    }
+
+    /// The same with lanes whose callers were last on other processors: to wake those takes longer, and what both write goes to and fro.
+    /// If no other thread takes them, although there are some, the driver is to wake one: it is called where no thread looks.
+    pub(super) fn lay_down_distant(&mut self, system: &impl LaneServing) {
+        self.has_laid_down = true;
+        let served = system.served();
+        let cpu = system.cpu();
+        let is_distant = |at: &usize| {
+            let lane = served.get_of(&self.lanes, *at);
+            lane.place.segment().head().request.cpu.load(Ordering::Relaxed) != cpu
+        };
+        let distant = self.lanes.places().filter(is_distant).collect();
+        let distant = self.lanes.take_out_all(distant);
+        self.distant_in_a_row = if distant.is_empty() { 0 } else { self.distant_in_a_row + 1 };
+        let has_others = header(system).idle_threads.load(Ordering::Relaxed) > 0;
+        if has_others && self.distant_in_a_row >= MOST_DISTANT {
+            distant.places().for_each(|at| served.get_of(&distant, at).cool());
+            (self.distant_in_a_row, self.abstentions) = (0, ABSTENTIONS);
+        }
+        served.release_all(distant);
     }
 
     /// The thread goes to the driver, and may be long: nor does it look at those that it has laid down.
@@ -293,6 +331,7 @@ impl LaneLooks {
         let cpus = [cpu, other_cpu];
         let until = &mut self.until;
         served.count_sleeper(true);
+        self.distant_in_a_row = 0;
         let waited =
             wait_for_call(segments, &header.gate, &mut waits, until, cpus, &self.spins, system);
         served.count_sleeper(false);

@@ -111,6 +111,12 @@ impl Iterator for Places {
     }
 }
 
+impl FromIterator<usize> for Places {
+    fn from_iter<I: IntoIterator<Item = usize>>(places: I) -> Self {
+        Self(places.into_iter().fold(0, |all, at| all | bit(at)))
+    }
+}
+
 fn bit(at: usize) -> u32 {
     1 << at
 }
@@ -146,6 +152,13 @@ impl HeldLanes {
         assert!(self.is_empty() || self.table == lanes.table, "the lanes are of two tables");
         self.places.0 |= lanes.places.0;
         self.table = lanes.table;
+    }
+
+    /// Takes some of them out.
+    pub(super) fn take_out_all(&mut self, places: Places) -> Self {
+        let places = Places(self.places.0 & places.0);
+        self.places.0 &= !places.0;
+        Self { places, ..*self }
     }
 
     /// Takes one out of them.

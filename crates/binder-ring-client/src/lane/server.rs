@@ -26,8 +26,10 @@ use crate::ring::ClientRing;
 const SOON_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 21 } else { 1 << 16 };
 /// A call that is served for so many ticks is no short one.
 const SHORT_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 18 } else { 1 << 13 };
-/// So many short calls after one that was not, another is not expected.
-const DOUBTS: u32 = 1 << 6;
+/// So many short calls after one that was not, the next is taken to be short, too.
+const SHORT_IN_A_ROW: u32 = 1 << 6;
+/// So many, and all are.
+const ALL_SHORT: u32 = 1 << 10;
 /// The most replies after which a thread does not look.
 const MOST_LATE: u32 = 1 << 8;
 
@@ -53,8 +55,8 @@ pub(super) struct LaneServer {
 #[derive(Debug)]
 struct Services {
     began_at: u64,
-    /// As many calls are to be short before others are taken to be.
-    doubts: u32,
+    /// As many were short, from the last one back.
+    short_in_a_row: u32,
 }
 
 /// How soon a thread has looked for the next call after its replies.
@@ -75,7 +77,7 @@ struct Returns {
 impl LaneServer {
     pub(super) const fn new() -> Self {
         let looks = LaneLooks::new();
-        let services = Services { began_at: 0, doubts: 0 };
+        let services = Services { began_at: 0, short_in_a_row: ALL_SHORT };
         let returns = Returns { replied_at: None, late: 0, next_late: 0 };
         let [is_orphan, owes_completion, is_drivers_turn] = [false; 3];
         Self {
@@ -215,7 +217,9 @@ impl LaneServer {
         }
         let is_awaited = self.looks.is_awaited(system);
         self.returns.end(system.ticks(), is_awaited);
-        self.looks.take_free(system);
+        if !self.looks.abstains() {
+            self.looks.take_free(system);
+        }
         let looked = self.looks.look(system, self.is_drivers_turn);
         self.is_drivers_turn = matches!(looked, Looked::Call(..));
         self.looks.note_look(matches!(looked, Looked::Nothing));
@@ -253,6 +257,8 @@ impl LaneServer {
             || header(system).idle_threads.load(Ordering::Relaxed) > 0;
         if has_idle_threads && !self.services.are_short() {
             self.looks.give_up(system.served());
+        } else if self.services.are_all_short() {
+            self.looks.lay_down_distant(system);
         } else {
             self.looks.lay_down(system.served());
         }
@@ -340,7 +346,12 @@ impl LaneServer {
 impl Services {
     /// Whether calls are taken to be short.
     fn are_short(&self) -> bool {
-        self.doubts == 0
+        self.short_in_a_row >= SHORT_IN_A_ROW
+    }
+
+    /// Whether they are, as far as can be told.
+    fn are_all_short(&self) -> bool {
+        self.short_in_a_row >= ALL_SHORT
     }
 
     /// The thread has taken a call.
@@ -353,13 +364,13 @@ impl Services {
         if now.wrapping_sub(self.began_at) > SHORT_TICKS {
             self.doubt();
         } else {
-            self.doubts = self.doubts.saturating_sub(1);
+            self.short_in_a_row = self.short_in_a_row.saturating_add(1);
         }
     }
 
     /// The call is none that is known to be short.
     fn doubt(&mut self) {
-        self.doubts = DOUBTS;
+        self.short_in_a_row = 0;
     }
 }
 

@@ -4,6 +4,7 @@ use binder_ring::layout::IS_LOOPER;
 use binder_uapi::{BC_ENTER_LOOPER, BC_REPLY, BR_TRANSACTION, LaneAccept};
 use rustix::thread::Timespec;
 
+use super::super::served::HeldLanes;
 use super::*;
 
 std::thread_local! {
@@ -319,18 +320,24 @@ fn a_thread_for_which_the_driver_has_nothing_waits_there() {
     assert_eq!(server.state(), LaneState::Cold, "its caller goes there, too");
 }
 
-#[test]
-fn callers_wait_for_short_calls_of_others_while_long_ones_leave_them_to_other_threads() {
-    let process = Process::new();
-    let mut server = Server::of(&process);
+/// Another lane by which the process is called.
+fn other_lane(process: &Process) -> LaneSegment {
     let (start, _file) = create_segment().expect("a segment");
     #[expect(unsafe_code, reason = "the segment is found")]
     // SAFETY: it stays mapped.
     let other = unsafe { LaneSegment::new(start) };
     let accepted = LaneAccept { id: LANE + 1, place: 3, ..Default::default() };
-    let header = process.ring.segment.header();
-    header.lanes[3].store(LANE + 1, Ordering::Relaxed);
+    process.ring.segment.header().lanes[3].store(LANE + 1, Ordering::Relaxed);
     assert!(process.served.add(&accepted, other).is_ok());
+    other
+}
+
+#[test]
+fn callers_wait_for_short_calls_of_others_while_long_ones_leave_them_to_other_threads() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    let other = other_lane(&process);
+    let header = process.ring.segment.header();
     let mut state_of_other = |others: u32, ticks: u64| {
         header.idle_threads.store(others, Ordering::Relaxed);
         server.serve();
@@ -347,4 +354,63 @@ fn callers_wait_for_short_calls_of_others_while_long_ones_leave_them_to_other_th
     }
     assert_eq!(state_of_other(1, 1 << 40), LaneState::Warm);
     assert_eq!(state_of_other(0, 0), LaneState::Warm, "there is no other thread");
+}
+
+#[test]
+fn a_thread_that_serves_keeps_lanes_nearby_and_leaves_distant_ones_to_others() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    let other = other_lane(&process);
+    server.serve();
+    assert_eq!(server.run(&answer(), 256).0, DONE);
+    // Returns how many lanes others find, and what the caller of the second finds.
+    let mut serve = || {
+        call(&process);
+        assert_eq!(server.run(&[], 256).0, DONE);
+        let mut found = HeldLanes::NONE;
+        process.served.take_free(&mut found);
+        let count = found.len();
+        process.served.release_all(found);
+        assert_eq!(server.run(&answer(), 256).0, DONE);
+        (count, other.head().word.state())
+    };
+    assert_eq!(serve(), (0, LaneState::Warm));
+    other.head().request.cpu.store(1, Ordering::Relaxed);
+    for _ in 0..2000 {
+        assert_eq!(serve(), (1, LaneState::Warm), "there is no other thread");
+    }
+    // Another is called for, and has time to come.
+    process.ring.segment.header().idle_threads.store(1, Ordering::Relaxed);
+    for _ in 0..2 {
+        for _ in 0..=64 {
+            assert_eq!(serve(), (1, LaneState::Cold));
+        }
+        for _ in 0..1023 {
+            assert_eq!(serve(), (1, LaneState::Warm), "none has come");
+        }
+    }
+    other.head().request.cpu.store(0, Ordering::Relaxed);
+    assert_eq!(serve(), (0, LaneState::Warm));
+}
+
+#[test]
+fn a_thread_whose_calls_are_not_all_short_keeps_no_lanes() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    let _other = other_lane(&process);
+    let mut count_left = |ticks: u64| {
+        server.serve();
+        let mut left = HeldLanes::NONE;
+        process.served.take_free(&mut left);
+        let count = left.len();
+        process.served.release_all(left);
+        process.ticks.set(process.ticks.get() + ticks);
+        assert_eq!(server.run(&answer(), 256).0, DONE);
+        count
+    };
+    assert_eq!([0, 1 << 40].map(&mut count_left), [0, 0]);
+    for _ in 0..1024 {
+        assert_eq!(count_left(0), 1);
+    }
+    assert_eq!(count_left(0), 0);
 }
