@@ -56,9 +56,9 @@ impl KnownThread {
         }
     }
 
-    /// Whether it is this thread, and that has the number `tid` still.
+    /// Whether it is this thread, and that has the number `tid` still. That is asked for where the rest is right.
     #[inline(always)]
-    pub(crate) fn is_own(&self, tid: u32) -> bool {
+    pub(crate) fn is_own(&self, tid: impl FnOnce() -> u32) -> bool {
         let pointer = thread_pointer();
         if self.pointer.load(Ordering::Relaxed) != pointer {
             return false;
@@ -67,7 +67,7 @@ impl KnownThread {
         stack_pointer().abs_diff(self.stack.load(Ordering::Relaxed)) < STACK_BYTES
             && !vfork::is_any_child()
             // SAFETY: it was there for a thread with this pointer, and is as long as the thread: the C library needs it.
-            && unsafe { number_at(word) } == tid
+            && unsafe { number_at(word) } == tid()
     }
 }
 
@@ -114,20 +114,20 @@ mod tests {
         prepare();
         let known = KnownThread::new();
         let own = own_number();
-        assert!(!known.is_own(own), "nothing is known at first");
+        assert!(!known.is_own(|| own), "nothing is known at first");
         known.learn(own + 1);
-        assert!(!known.is_own(own + 1), "the C library says otherwise");
+        assert!(!known.is_own(|| own + 1), "the C library says otherwise");
         known.learn(own);
-        assert!(known.is_own(own) && !known.is_own(own + 1));
+        assert!(known.is_own(|| own) && !known.is_own(|| own + 1));
         let is_other = std::thread::scope(|scope| {
-            scope.spawn(|| !known.is_own(own) && !known.is_own(own_number())).join().unwrap()
+            scope.spawn(|| !known.is_own(|| own) && !known.is_own(own_number)).join().unwrap()
         });
         assert!(is_other);
         known.stack.fetch_sub(STACK_BYTES, Ordering::Relaxed);
-        assert!(!known.is_own(own), "it may be the stack of a child");
+        assert!(!known.is_own(|| own), "it may be the stack of a child");
         known.learn(own);
         known.forget();
-        assert!(!known.is_own(own));
+        assert!(!known.is_own(|| own));
     }
 
     #[test]
@@ -137,10 +137,10 @@ mod tests {
         let run = |expected: Option<u32>| {
             std::thread::scope(|scope| {
                 let thread = scope.spawn(|| {
-                    let is_own = expected.is_some_and(|before| known.is_own(before));
+                    let is_own = expected.is_some_and(|before| known.is_own(|| before));
                     assert!(!is_own, "the number is another one");
                     known.learn(own_number());
-                    assert!(known.is_own(own_number()));
+                    assert!(known.is_own(own_number));
                     own_number()
                 });
                 thread.join().unwrap()

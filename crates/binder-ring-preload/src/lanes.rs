@@ -32,6 +32,7 @@ pub(crate) struct RingLanes {
 }
 
 /// What a thread has of lanes. The thread alone uses it, and handlers of its signals in between.
+#[repr(align(64))]
 struct SlotLanes {
     /// Whether the thread makes a call, or has left one by a jump.
     is_busy: AtomicBool,

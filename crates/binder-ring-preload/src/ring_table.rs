@@ -32,7 +32,7 @@ use crate::known_number::KnownNumber;
 use crate::known_thread::{self, KnownThread};
 use crate::lanes::RingLanes;
 use crate::program_memory::StackNote;
-use crate::{canary, environment, syscall, valgrind};
+use crate::{canary, environment, processor, syscall, valgrind};
 
 /// As many open files have a ring; others use ioctls.
 const RINGS: usize = 16;
@@ -48,8 +48,7 @@ pub(crate) struct RingTable {
 struct RingEntry {
     /// The position of its file, or 0.
     mark: AtomicUsize,
-    /// As many calls are under way, or were left by a jump.
-    users: AtomicU32,
+    users: RingUsers,
     /// A number that the file has had.
     fd: AtomicI32,
     /// How often the driver has refused a thread.
@@ -66,10 +65,21 @@ struct RingEntry {
 // says so, which keeps that from happening. All else is atomic.
 unsafe impl Sync for RingEntry {}
 
+/// How many calls are under way, or were left by a jump, by the processors on which they began: threads that call at the same
+/// moment do not take a line of memory from each other.
+struct RingUsers([UserCount; USER_COUNTS]);
+
+#[repr(align(64))]
+struct UserCount(AtomicU32);
+
+const USER_COUNTS: usize = 8;
+
 /// A ring in use.
 pub(crate) struct RingUse<'t> {
     entry: &'t RingEntry,
     mark: usize,
+    /// The count that has this use.
+    count: &'t UserCount,
 }
 
 /// The ring of an open file.
@@ -140,7 +150,7 @@ impl RingTable {
         let has_number = |entry: &&RingEntry| entry.fd.load(Ordering::Relaxed) == fd;
         let mut entries = self.entries.iter().filter(has_number).filter(|_| self.is_ours());
         entries.find_map(|entry| {
-            let ring = entry.enter(entry.mark.load(Ordering::Relaxed))?;
+            let ring = entry.enter(entry.mark.load(Ordering::Relaxed), processor::own())?;
             // A driver that is gone tells nothing.
             let slot = ring.known_slot().filter(|_| !ring.ring().is_lost())?;
             ring.knows(slot, fd).then_some((ring, slot))
@@ -154,7 +164,8 @@ impl RingTable {
         if position & MARKED == 0 {
             return FileRing::Unknown { calls: position };
         }
-        let found = self.is_ours().then(|| self.entries[index(position)].enter(position));
+        let found =
+            self.is_ours().then(|| self.entries[index(position)].enter(position, processor::own()));
         let Some(found) = found.flatten() else { return FileRing::None };
         // Another number of the file's, that was used before, may be closed by now.
         found.note_fd(fd);
@@ -166,7 +177,8 @@ impl RingTable {
     pub(crate) fn find_serving(&self) -> Option<(RingUse<'_>, SlotIndex)> {
         let is_ours = self.is_ours();
         self.entries.iter().filter(|_| is_ours).find_map(|entry| {
-            let ring = entry.enter(entry.mark.load(Ordering::Relaxed))?;
+            // To know the processor some C libraries make a system call.
+            let ring = entry.enter(entry.mark.load(Ordering::Relaxed), 0)?;
             let slot = ring.lanes().serving_slot()?;
             Some((ring, slot))
         })
@@ -221,7 +233,7 @@ impl RingTable {
             known_thread::prepare();
         }
         entry.fill(mark, fd, ring);
-        entry.enter(mark)
+        entry.enter(mark, processor::own())
     }
 
     /// A place for a ring. The ring of a closed file may have to go for it.
@@ -259,7 +271,7 @@ impl RingTable {
             for entry in &self.entries {
                 // The ring is not unmapped: it is another process's, and was never mapped here.
                 entry.mark.store(0, Ordering::Relaxed);
-                entry.users.store(0, Ordering::Relaxed);
+                entry.users.forget();
                 entry.lanes.forget();
             }
             state.store(TableState::Busy as u32, Ordering::Release);
@@ -300,7 +312,7 @@ impl RingEntry {
     const fn new() -> Self {
         Self {
             mark: AtomicUsize::new(0),
-            users: AtomicU32::new(0),
+            users: RingUsers([const { UserCount(AtomicU32::new(0)) }; USER_COUNTS]),
             // Of zeros alone, the table takes no room in the library's file.
             fd: AtomicI32::new(0),
             refusals: AtomicU32::new(0),
@@ -312,11 +324,11 @@ impl RingEntry {
         }
     }
 
-    /// Uses the ring, if it is that of this mark, and there is one.
-    fn enter(&self, mark: usize) -> Option<RingUse<'_>> {
+    /// Uses the ring, if it is that of this mark, and there is one. The thread runs on this processor, or any.
+    fn enter(&self, mark: usize, cpu: u32) -> Option<RingUse<'_>> {
         // `leave_if_closed` changes the mark and then looks at the users: one of the two sees the other.
-        self.users.fetch_add(1, Ordering::SeqCst);
-        let entered = RingUse { entry: self, mark };
+        let count = self.users.begin(cpu);
+        let entered = RingUse { entry: self, mark, count };
         (mark != 0 && self.mark.load(Ordering::SeqCst) == mark).then_some(entered)
     }
 
@@ -338,7 +350,7 @@ impl RingEntry {
             return;
         }
         self.mark.store(0, Ordering::SeqCst);
-        if self.users.load(Ordering::SeqCst) == 0 {
+        if self.users.is_none() {
             // SAFETY: no thread uses it, and none will, as there is no mark.
             let place = unsafe { &mut *self.ring.get() };
             // SAFETY: there is one, as there was a mark.
@@ -348,6 +360,26 @@ impl RingEntry {
         } else {
             self.mark.store(mark, Ordering::SeqCst);
         }
+    }
+}
+
+impl RingUsers {
+    /// Counts one more, as the count says that is returned, until it is taken from there.
+    #[inline(always)]
+    fn begin(&self, cpu: u32) -> &UserCount {
+        let count = &self.0[cpu as usize % USER_COUNTS];
+        count.0.fetch_add(1, Ordering::SeqCst);
+        count
+    }
+
+    /// Whether there is none, of all that have begun before this look.
+    fn is_none(&self) -> bool {
+        self.0.iter().all(|count| count.0.load(Ordering::SeqCst) == 0)
+    }
+
+    /// Forgets those of another process.
+    fn forget(&self) {
+        self.0.iter().for_each(|count| count.0.store(0, Ordering::Relaxed));
     }
 }
 
@@ -363,7 +395,8 @@ impl<'t> RingUse<'t> {
     /// The slot of this thread, if the thread is known.
     #[inline(always)]
     fn known_slot(&self) -> Option<SlotIndex> {
-        let is_own = |slot: &SlotIndex| self.thread_of(*slot).is_own(self.ring().thread_of(*slot));
+        let is_own =
+            |slot: &SlotIndex| self.thread_of(*slot).is_own(|| self.ring().thread_of(*slot));
         SlotIndex::all().find(is_own)
     }
 
@@ -468,7 +501,7 @@ impl<'t> RingUse<'t> {
 
 impl Drop for RingUse<'_> {
     fn drop(&mut self) {
-        self.entry.users.fetch_sub(1, Ordering::Release);
+        self.count.0.fetch_sub(1, Ordering::Release);
     }
 }
 

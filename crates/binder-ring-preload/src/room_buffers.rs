@@ -13,6 +13,8 @@ use crate::room::{PAGE_BYTES, Room};
 
 /// The buffers of a device.
 pub(crate) struct RoomBuffers {
+    /// Where the program reads each of them. They do not change while the buffers do.
+    addresses: [AtomicU64; MOST],
     buffers: [RoomBuffer; MOST],
     /// As many of them, from the first, have been looked at by who wanted one.
     used: AtomicUsize,
@@ -20,12 +22,11 @@ pub(crate) struct RoomBuffers {
     has_lent: AtomicBool,
 }
 
-/// A buffer, which is made when it is first needed.
+/// A buffer, which is made when it is first needed. It is of one thread at a time, which takes no other's line of memory.
+#[repr(align(64))]
 struct RoomBuffer {
     /// Where the library writes.
     start: AtomicPtr<u8>,
-    /// Where the program reads.
-    address: AtomicU64,
     /// As many bytes.
     bytes: AtomicU32,
     /// Whether a lane has it.
@@ -49,6 +50,7 @@ const MOST_PAGES: u32 = DATA_BYTES.div_ceil(PAGE_BYTES as usize) as u32;
 impl RoomBuffers {
     pub(crate) const fn new() -> Self {
         Self {
+            addresses: [const { AtomicU64::new(0) }; MOST],
             buffers: [const { RoomBuffer::new() }; MOST],
             used: AtomicUsize::new(0),
             has_lent: AtomicBool::new(false),
@@ -94,7 +96,8 @@ impl RoomBuffers {
                 self.release(taken);
                 return None;
             };
-            self.buffers[at].put(room);
+            self.addresses[at].store(room.address, Ordering::Relaxed);
+            self.buffers[at].put(&room);
         }
         Some(taken)
     }
@@ -106,7 +109,11 @@ impl RoomBuffers {
 
     /// Where it is.
     pub(crate) fn address(&self, buffer: &TakenBuffer) -> u64 {
-        self.buffers[buffer.0].address()
+        self.address_at(buffer.0)
+    }
+
+    fn address_at(&self, at: usize) -> u64 {
+        self.addresses[at].load(Ordering::Relaxed)
     }
 
     /// As many bytes have room in it.
@@ -126,6 +133,7 @@ impl RoomBuffers {
         len: usize,
         copy: impl FnOnce(*mut u8),
     ) -> Option<u64> {
+        let address = self.address(buffer);
         let buffer = &self.buffers[buffer.0];
         let start = NonNull::new(buffer.start.load(Ordering::Relaxed))?;
         if len > buffer.bytes() as usize || buffer.is_lent() {
@@ -133,8 +141,10 @@ impl RoomBuffers {
         }
         copy(start.as_ptr());
         buffer.is_lent.store(true, Ordering::Release);
-        self.has_lent.store(true, Ordering::Relaxed);
-        Some(buffer.address())
+        if !self.has_lent() {
+            self.has_lent.store(true, Ordering::Relaxed);
+        }
+        Some(address)
     }
 
     /// Whether anything has come by a lane.
@@ -144,12 +154,15 @@ impl RoomBuffers {
 
     /// Ends them all. No lane has one.
     pub(crate) fn end(&self) {
-        self.buffers.iter().for_each(RoomBuffer::end);
+        self.buffers.iter().zip(&self.addresses).for_each(|(buffer, address)| {
+            buffer.end(address.swap(0, Ordering::Relaxed));
+        });
         self.has_lent.store(false, Ordering::Relaxed);
     }
 
     /// Forgets those of another process.
     pub(crate) fn forget(&self) {
+        self.addresses.iter().for_each(|address| address.store(0, Ordering::Relaxed));
         self.buffers.iter().for_each(RoomBuffer::forget);
         self.has_lent.store(false, Ordering::Relaxed);
     }
@@ -157,8 +170,9 @@ impl RoomBuffers {
     fn at(&self, address: u64) -> Option<&RoomBuffer> {
         // Those that have none have null.
         let is_any = address != 0 && self.has_lent();
-        let used = &self.buffers[..self.used.load(Ordering::Relaxed)];
-        is_any.then(|| used.iter().find(|buffer| buffer.address() == address))?
+        let mut used = 0..self.used.load(Ordering::Relaxed);
+        let at = is_any.then(|| used.find(|at| self.address_at(*at) == address))??;
+        Some(&self.buffers[at])
     }
 }
 
@@ -178,15 +192,10 @@ impl RoomBuffer {
     const fn new() -> Self {
         Self {
             start: AtomicPtr::new(ptr::null_mut()),
-            address: AtomicU64::new(0),
             bytes: AtomicU32::new(0),
             is_taken: AtomicBool::new(false),
             is_lent: AtomicBool::new(false),
         }
-    }
-
-    fn address(&self) -> u64 {
-        self.address.load(Ordering::Relaxed)
     }
 
     fn bytes(&self) -> u32 {
@@ -211,16 +220,15 @@ impl RoomBuffer {
     }
 
     /// Has it be there.
-    fn put(&self, room: Room) {
-        self.address.store(room.address, Ordering::Relaxed);
+    fn put(&self, room: &Room) {
         self.bytes.store(room.bytes, Ordering::Relaxed);
         self.start.store(room.start.as_ptr(), Ordering::Release);
     }
 
     /// Ends it. What lies there stays where the program reads: it may look at that after it has closed the device.
     #[expect(unsafe_code, reason = "it is unmapped")]
-    fn end(&self) {
-        let (address, bytes) = (self.address(), self.bytes());
+    fn end(&self, address: u64) {
+        let bytes = self.bytes();
         let start = NonNull::new(self.start.load(Ordering::Relaxed));
         self.forget();
         if let Some(start) = start {
@@ -231,7 +239,6 @@ impl RoomBuffer {
 
     fn forget(&self) {
         self.start.store(ptr::null_mut(), Ordering::Relaxed);
-        self.address.store(0, Ordering::Relaxed);
         self.bytes.store(0, Ordering::Relaxed);
         self.is_taken.store(false, Ordering::Relaxed);
         self.is_lent.store(false, Ordering::Relaxed);

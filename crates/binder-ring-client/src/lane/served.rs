@@ -35,8 +35,9 @@ pub struct ServedLanes<P> {
 // `free`, and who has taken it from there, by a `HeldLane` or `HeldLanes` that have it for no two threads.
 unsafe impl<P: Send> Sync for ServedLanes<P> {}
 
-/// A lane by which the process is called.
+/// A lane by which the process is called. It takes no other's line of memory.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct ServedLane<P> {
     pub(super) id: LaneId,
     /// In the ring's list of lanes.
