@@ -25,7 +25,7 @@ pub(super) struct LaneLooks {
     has_laid_down: bool,
     /// How often in a row, without a wait, it has left lanes of callers on other processors.
     distant_in_a_row: u32,
-    /// For so many looks lanes that no thread has are for others.
+    /// For so many looks lanes that no thread has are for others, as long as this one has any.
     abstentions: u32,
     /// When a sleep ends in which nothing comes. It may be past.
     until: Timespec,
@@ -166,6 +166,7 @@ impl LaneLooks {
 
     /// Leaves all lanes to other threads.
     pub(super) fn give_up<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
+        self.abstentions = 0;
         self.lanes.places().for_each(|at| served.get_of(&self.lanes, at).cool());
         served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
     }
