@@ -10,7 +10,7 @@ use binder_uapi::BinderTransactionData;
 use rustix::thread::Timespec;
 use rustix::thread::futex;
 
-use super::served::{HeldLane, HeldLanes, MOST_SERVED, ServedLanes, ServedPlace};
+use super::served::{HeldLane, HeldLanes, MOST_SERVED, Places, ServedLanes, ServedPlace};
 use super::system::{LaneServing, header, is_granted};
 use crate::caller::SleepEnd;
 use crate::spin::SpinHistory;
@@ -21,8 +21,8 @@ pub(super) struct LaneLooks {
     lanes: HeldLanes,
     /// The place at which the next look begins: after that of the last call.
     first: usize,
-    /// Whether it has left lanes as they were since it looked last.
-    has_laid_down: bool,
+    /// Those that it has left as they were since it looked last.
+    laid_down: Places,
     /// How often in a row, without a wait, it has left lanes of callers on other processors.
     distant_in_a_row: u32,
     /// For so many looks lanes that no thread has are for others, as long as this one has any.
@@ -101,7 +101,7 @@ impl LaneLooks {
         Self {
             lanes: HeldLanes::NONE,
             first: 0,
-            has_laid_down: false,
+            laid_down: Places::NONE,
             distant_in_a_row: 0,
             abstentions: 0,
             until: Timespec { tv_sec: 0, tv_nsec: 0 },
@@ -126,11 +126,19 @@ impl LaneLooks {
 
     /// Takes the lanes that no thread looks at. Those that the driver has taken back are given back.
     pub(super) fn take_free(&mut self, system: &impl LaneServing) {
-        self.has_laid_down = false;
+        self.laid_down = Places::NONE;
         if self.lanes.len() < system.served().count() {
-            system.served().take_free(&mut self.lanes);
+            system.served().take_free(&mut self.lanes, Places::ALL);
             self.prune(system);
         }
+    }
+
+    /// Gives lanes back that no thread looks at, and that the driver has taken back.
+    pub(super) fn prune_free(&mut self, system: &impl LaneServing) {
+        let own = mem::replace(&mut self.lanes, HeldLanes::NONE);
+        system.served().take_free(&mut self.lanes, Places::ALL);
+        self.prune(system);
+        system.served().release_all(mem::replace(&mut self.lanes, own));
     }
 
     /// Whether the thread is to leave those to others, this time.
@@ -173,36 +181,37 @@ impl LaneLooks {
 
     /// Leaves all lanes to whoever looks first, which may be this thread, soon: callers find them as they are.
     pub(super) fn lay_down<P>(&mut self, served: &ServedLanes<P>) {
-        self.has_laid_down = true;
-        served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
+        self.lay_down_some(served, Places::ALL);
+    }
+
+    fn lay_down_some<P>(&mut self, served: &ServedLanes<P>, places: Places) {
+        let lanes = self.lanes.take_out_all(places);
+        self.laid_down = self.laid_down.with(lanes.places());
+        served.release_all(lanes);
     }
 
     /// The same with lanes whose callers were last on other processors: to wake those takes longer, and what both write goes to and fro.
     /// If no other thread takes them, although there are some, the driver is to wake one: it is called where no thread looks.
     pub(super) fn lay_down_distant(&mut self, system: &impl LaneServing) {
-        self.has_laid_down = true;
         let served = system.served();
         let cpu = system.cpu();
-        let is_distant = |at: &usize| {
-            let lane = served.get_of(&self.lanes, *at);
-            lane.place.segment().head().request.cpu.load(Ordering::Relaxed) != cpu
-        };
-        let distant = self.lanes.places().filter(is_distant).collect();
-        let distant = self.lanes.take_out_all(distant);
+        let lane = |at: usize| served.get_of(&self.lanes, at);
+        let caller_cpu = |at| lane(at).place.segment().head().request.cpu.load(Ordering::Relaxed);
+        let distant: Places = self.lanes.places().filter(|at| caller_cpu(*at) != cpu).collect();
         self.distant_in_a_row = if distant.is_empty() { 0 } else { self.distant_in_a_row + 1 };
         let has_others = header(system).idle_threads.load(Ordering::Relaxed) > 0;
         if has_others && self.distant_in_a_row >= MOST_DISTANT {
-            distant.places().for_each(|at| served.get_of(&distant, at).cool());
+            distant.for_each(|at| lane(at).cool());
             (self.distant_in_a_row, self.abstentions) = (0, ABSTENTIONS);
         }
-        served.release_all(distant);
+        self.lay_down_some(served, distant);
     }
 
-    /// The thread goes to the driver, and may be long: nor does it look at those that it has laid down.
+    /// The thread goes to the driver, and may be long: nor does it look at those that it has laid down. Those of other threads, which may be
+    /// back soon, it leaves as they are.
     pub(super) fn leave(&mut self, system: &impl LaneServing) {
-        if self.has_laid_down {
-            self.take_free(system);
-        }
+        let laid_down = mem::replace(&mut self.laid_down, Places::NONE);
+        system.served().take_free(&mut self.lanes, laid_down);
         if self.is_any() {
             self.prune(system);
             self.give_up(system.served());

@@ -90,6 +90,18 @@ pub(super) struct HeldLanes {
 pub(super) struct Places(u32);
 
 impl Places {
+    pub(super) const NONE: Self = Self(0);
+    pub(super) const ALL: Self = Self(u32::MAX);
+
+    pub(super) fn is_empty(self) -> bool {
+        self == Self::NONE
+    }
+
+    /// These and others.
+    pub(super) fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     fn has(self, at: usize) -> bool {
         self.0 & bit(at) != 0
     }
@@ -123,10 +135,11 @@ fn bit(at: usize) -> u32 {
 }
 
 impl HeldLanes {
-    pub(super) const NONE: Self = Self { places: Places(0), table: 0, _of_one_thread: PhantomData };
+    pub(super) const NONE: Self =
+        Self { places: Places::NONE, table: 0, _of_one_thread: PhantomData };
 
     pub(super) fn is_empty(&self) -> bool {
-        self.places == Places(0)
+        self.places.is_empty()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -218,10 +231,11 @@ impl<P> ServedLanes<P> {
         &self.lanes[at]
     }
 
-    /// Takes the lanes that no thread has.
-    pub(super) fn take_free(&self, into: &mut HeldLanes) {
-        if self.free.load(Ordering::Relaxed) != 0 {
-            let places = Places(self.free.swap(0, Ordering::Acquire));
+    /// Takes the lanes at these places that no thread has.
+    pub(super) fn take_free(&self, into: &mut HeldLanes, among: Places) {
+        if self.free.load(Ordering::Relaxed) & among.0 != 0 {
+            let free = self.free.fetch_and(!among.0, Ordering::Acquire);
+            let places = Places(free & among.0);
             into.put_all(HeldLanes { places, table: self.address(), ..HeldLanes::NONE });
         }
     }
@@ -319,7 +333,7 @@ impl<P> ServedLanes<P> {
     /// Takes all lanes out that no thread has. Returns what the process had of them.
     pub fn drain(&self) -> impl Iterator<Item = P> {
         let mut held = HeldLanes::NONE;
-        self.take_free(&mut held);
+        self.take_free(&mut held, Places::ALL);
         held.places().filter_map(move |at| Some(self.remove(held.take_out(at)?)))
     }
 }
@@ -497,17 +511,17 @@ mod tests {
         assert!(table.add(&lane(99), place.clone()).is_err(), "there is no room");
         assert!(ServedLanes::new().add(&lane(0), ()).is_err(), "that is none");
         let mut held = HeldLanes::NONE;
-        table.take_free(&mut held);
+        table.take_free(&mut held, Places::ALL);
         assert_eq!((held.len(), table.count()), (MOST_SERVED, MOST_SERVED));
         let one = held.take_out(7).expect("one of them");
         assert!(held.take_out(7).is_none());
         let id = table.get(&one).id;
         table.release(one);
         let mut again = HeldLanes::NONE;
-        table.take_free(&mut again);
+        table.take_free(&mut again, Places::ALL);
         assert_eq!((again.places().collect::<Vec<_>>(), table.get_of(&again, 7).id), (vec![7], id));
         drop(table.remove(again.take_out(7).expect("it is free")));
-        table.take_free(&mut again);
+        table.take_free(&mut again, Places::ALL);
         assert!(again.is_empty());
         assert_eq!((table.count(), Arc::strong_count(&place)), (MOST_SERVED - 1, MOST_SERVED));
         table.release_all(held);
@@ -522,7 +536,7 @@ mod tests {
         for id in (1..).take(MOST_SERVED) {
             assert!(table.add(&lane(id), ()).is_ok());
         }
-        table.take_free(&mut held);
+        table.take_free(&mut held, Places::ALL);
         for at in (1..MOST_SERVED - 1).filter(|at| at % 10 != 0) {
             table.release(held.take_out(at).expect("it is there"));
         }
@@ -542,7 +556,7 @@ mod tests {
         let (table, other) = (ServedLanes::new(), ServedLanes::<Arc<()>>::new());
         assert!(table.add(&lane(1), Arc::new(())).is_ok());
         let mut held = HeldLanes::NONE;
-        table.take_free(&mut held);
+        table.take_free(&mut held, Places::ALL);
         other.release_all(held);
     }
 }

@@ -155,8 +155,7 @@ impl LaneServer {
         if system.served().count() == MOST_SERVED {
             system.clear_ended();
         }
-        self.looks.take_free(system);
-        self.looks.give_up(system.served());
+        self.looks.prune_free(system);
         if let Some((accepted, place)) = system.accept()
             && let Err(place) = system.served().add(&accepted, place)
         {

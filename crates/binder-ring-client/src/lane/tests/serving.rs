@@ -4,7 +4,7 @@ use binder_ring::layout::IS_LOOPER;
 use binder_uapi::{BC_ENTER_LOOPER, BC_REPLY, BR_TRANSACTION, LaneAccept};
 use rustix::thread::Timespec;
 
-use super::super::served::HeldLanes;
+use super::super::served::{HeldLanes, Places};
 use super::*;
 
 std::thread_local! {
@@ -368,7 +368,7 @@ fn a_thread_that_serves_keeps_lanes_nearby_and_leaves_distant_ones_to_others() {
         call(&process);
         assert_eq!(server.run(&[], 256).0, DONE);
         let mut found = HeldLanes::NONE;
-        process.served.take_free(&mut found);
+        process.served.take_free(&mut found, Places::ALL);
         let count = found.len();
         process.served.release_all(found);
         assert_eq!(server.run(&answer(), 256).0, DONE);
@@ -401,7 +401,7 @@ fn a_thread_whose_calls_are_not_all_short_keeps_no_lanes() {
     let mut count_left = |ticks: u64| {
         server.serve();
         let mut left = HeldLanes::NONE;
-        process.served.take_free(&mut left);
+        process.served.take_free(&mut left, Places::ALL);
         let count = left.len();
         process.served.release_all(left);
         process.ticks.set(process.ticks.get() + ticks);
