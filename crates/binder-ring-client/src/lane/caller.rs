@@ -46,6 +46,8 @@ struct CallerLane<P> {
     pause: u32,
     /// The pause after the next call that goes wrong.
     next_pause: u32,
+    /// Whether the last call was declined.
+    was_declined: bool,
     /// Whether looking for replies is worth while.
     spins: SpinHistory,
 }
@@ -251,7 +253,7 @@ impl<P> CallerLane<P> {
             return None;
         };
         let (at, server_euid) = (open.place as usize, open.server_euid);
-        let (unused, pause, next_pause) = (0, 0, 1);
+        let (unused, pause, next_pause, was_declined) = (0, 0, 1, false);
         let spins = SpinHistory::default();
         let (longest, misfits) = (made_for, 0);
         Some(Self {
@@ -266,6 +268,7 @@ impl<P> CallerLane<P> {
             unused,
             pause,
             next_pause,
+            was_declined,
             spins,
         })
     }
@@ -395,7 +398,10 @@ impl<P> CallerLane<P> {
             }
         }
         if outcome == CallOutcome::Declined {
-            self.fail();
+            // The thread had to go to the driver. The next may find another that looks.
+            if core::mem::replace(&mut self.was_declined, true) {
+                self.fail();
+            }
             return self.not_made(system, call, commands, is_interrupted);
         }
         if !note(system).end(self.id, NoteKind::Calls) {
@@ -489,6 +495,7 @@ impl<P> CallerLane<P> {
 
     /// Half a hundred calls that go well make up for all that went wrong before.
     fn succeed(&mut self) {
+        self.was_declined = false;
         self.next_pause = (self.next_pause - 1 - self.next_pause / 16).max(1);
     }
 }

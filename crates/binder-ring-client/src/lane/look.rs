@@ -126,7 +126,7 @@ impl LaneLooks {
 
     /// Takes the lanes that no thread looks at. Those that the driver has taken back are given back.
     pub(super) fn take_free(&mut self, system: &impl LaneServing) {
-        self.laid_down = Places::NONE;
+        let _ = self.come_back(system.served());
         if self.lanes.len() < system.served().count() {
             system.served().take_free(&mut self.lanes, Places::ALL);
             self.prune(system);
@@ -172,6 +172,12 @@ impl LaneLooks {
         }
     }
 
+    /// The thread looks no more, and was the last to have what is laid down.
+    pub(super) fn end<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
+        let _ = self.come_back(served);
+        self.give_up(served);
+    }
+
     /// Leaves all lanes to other threads.
     pub(super) fn give_up<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
         self.abstentions = 0;
@@ -186,8 +192,20 @@ impl LaneLooks {
 
     fn lay_down_some<P>(&mut self, served: &ServedLanes<P>, places: Places) {
         let lanes = self.lanes.take_out_all(places);
+        if self.laid_down.is_empty() && !lanes.is_empty() {
+            served.count_attendant(true);
+        }
         self.laid_down = self.laid_down.with(lanes.places());
         served.release_all(lanes);
+    }
+
+    /// The thread looks again, or will not. Returns the lanes that it has laid down.
+    fn come_back<P>(&mut self, served: &ServedLanes<P>) -> Places {
+        let laid_down = mem::replace(&mut self.laid_down, Places::NONE);
+        if !laid_down.is_empty() {
+            served.count_attendant(false);
+        }
+        laid_down
     }
 
     /// The same with lanes whose callers were last on other processors: to wake those takes longer, and what both write goes to and fro.
@@ -207,14 +225,19 @@ impl LaneLooks {
         self.lay_down_some(served, distant);
     }
 
-    /// The thread goes to the driver, and may be long: nor does it look at those that it has laid down. Those of other threads, which may be
-    /// back soon, it leaves as they are.
+    /// The thread goes to the driver, and may be long. What it has, or has laid down, is for other threads that will look soon; where none
+    /// will, callers are to go to the driver, too.
     pub(super) fn leave(&mut self, system: &impl LaneServing) {
-        let laid_down = mem::replace(&mut self.laid_down, Places::NONE);
-        system.served().take_free(&mut self.lanes, laid_down);
+        let served = system.served();
+        let laid_down = self.come_back(served);
+        if served.has_attendant() {
+            served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
+            return;
+        }
+        served.take_free(&mut self.lanes, laid_down);
         if self.is_any() {
             self.prune(system);
-            self.give_up(system.served());
+            self.give_up(served);
         }
     }
 

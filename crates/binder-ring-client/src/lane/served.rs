@@ -29,6 +29,8 @@ pub struct ServedLanes<P> {
     free: AtomicU32,
     /// As many threads sleep that look for calls.
     sleepers: AtomicU32,
+    /// As many threads have laid lanes down, and will look again.
+    attendants: AtomicU32,
 }
 
 // SAFETY: what lies at a place is touched by whom its bits let alone: who has brought it into `used`, until that has put it into
@@ -201,6 +203,7 @@ impl<P> ServedLanes<P> {
             used: AtomicU32::new(0),
             free: AtomicU32::new(0),
             sleepers: AtomicU32::new(0),
+            attendants: AtomicU32::new(0),
         }
     }
 
@@ -219,6 +222,17 @@ impl<P> ServedLanes<P> {
     /// Whether another thread sleeps that looks for calls.
     pub(super) fn has_sleeper(&self) -> bool {
         self.sleepers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts this thread among those that will look at lanes again which they have laid down, or no more.
+    pub(super) fn count_attendant(&self, attends: bool) {
+        let change = if attends { 1 } else { u32::MAX };
+        self.attendants.fetch_add(change, Ordering::Relaxed);
+    }
+
+    /// Whether there is one. One that has ended in between may still be counted: callers give up what nobody comes for.
+    pub(super) fn has_attendant(&self) -> bool {
+        self.attendants.load(Ordering::Relaxed) > 0
     }
 
     fn address(&self) -> usize {
@@ -328,6 +342,7 @@ impl<P> ServedLanes<P> {
         self.used.store(0, Ordering::Relaxed);
         self.free.store(0, Ordering::Relaxed);
         self.sleepers.store(0, Ordering::Relaxed);
+        self.attendants.store(0, Ordering::Relaxed);
     }
 
     /// Takes all lanes out that no thread has. Returns what the process had of them.

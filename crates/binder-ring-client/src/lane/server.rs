@@ -178,7 +178,7 @@ impl LaneServer {
             let _ = note.end(served.get(&lane).id, NoteKind::Serves);
             served.release(lane);
         }
-        self.looks.give_up(served);
+        self.looks.end(served);
         *self = Self::new();
     }
 
