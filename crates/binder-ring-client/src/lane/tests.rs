@@ -408,6 +408,28 @@ fn pauses_are_bounded_and_some_good_calls_make_up_for_bad_ones() {
     assert_eq!([0; 2].map(|_| call_by_lane(&process, &mut caller, late)), [0, 1]);
 }
 
+/// The thread that looked has to go to the driver.
+fn decline(process: &Process) {
+    let lane = process.lane();
+    let head = lane.head();
+    head.reply.outcome.store(CallOutcome::Declined as u32, Ordering::Relaxed);
+    assert!(head.word.decline().is_some(), "a call is there");
+}
+
+#[test]
+fn a_lane_pauses_for_calls_that_are_declined_in_a_row() {
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    let declined: Deed = (decline, SleepEnd::Woken);
+    let answered: Deed = (reply, SleepEnd::Woken);
+    for _ in 0..20 {
+        let pauses = [declined, answered].map(|how| call_by_lane(&process, &mut caller, how));
+        assert_eq!(pauses, [0, 0]);
+    }
+    let pauses = [declined; 4].map(|how| call_by_lane(&process, &mut caller, how));
+    assert_eq!(pauses, [0, 0, 1, 2]);
+}
+
 /// A handler leaves the thread's call, to make one of its own.
 fn leave_within(process: &Process) {
     let left = process.lane().head().word.leave();

@@ -306,18 +306,29 @@ fn what_the_driver_has_in_line_when_a_call_comes_is_before_it() {
 
 #[test]
 fn a_thread_for_which_the_driver_has_nothing_waits_there() {
-    let process = Process::new();
-    let mut server = Server::of(&process);
-    server.serve();
-    assert_eq!(server.run(&answer(), 256).0, DONE);
-    // Another thread was first.
-    process.has_nothing.set(true);
-    shut_gate(&process, true);
-    process.ring.segment.header().line.set(1, 2);
-    call(&process);
-    assert_eq!(server.run(&[], 256).0, DONE);
-    assert_eq!((process.at_once.get(), process.by_ring.get()), (1, 1));
-    assert_eq!(server.state(), LaneState::Cold, "its caller goes there, too");
+    // Its caller goes there, too, unless another thread is about to look.
+    for (has_attendant, state) in [(false, LaneState::Cold), (true, LaneState::Posted)] {
+        let process = Process::new();
+        let mut server = Server::of(&process);
+        server.serve();
+        assert_eq!(server.run(&answer(), 256).0, DONE);
+        assert!(!process.served.has_attendant());
+        if has_attendant {
+            process.served.count_attendant(true);
+        }
+        // Another thread was first.
+        process.has_nothing.set(true);
+        shut_gate(&process, true);
+        process.ring.segment.header().line.set(1, 2);
+        call(&process);
+        assert_eq!(server.run(&[], 256).0, DONE);
+        assert_eq!((process.at_once.get(), process.by_ring.get()), (1, 1));
+        assert_eq!(server.state(), state);
+        assert_eq!(process.served.has_attendant(), has_attendant, "it is none itself");
+        let mut free = HeldLanes::NONE;
+        process.served.take_free(&mut free, Places::ALL);
+        assert_eq!(free.len(), 1, "it is for who looks next");
+    }
 }
 
 /// Another lane by which the process is called.
@@ -371,6 +382,7 @@ fn a_thread_that_serves_keeps_lanes_nearby_and_leaves_distant_ones_to_others() {
         process.served.take_free(&mut found, Places::ALL);
         let count = found.len();
         process.served.release_all(found);
+        assert_eq!(process.served.has_attendant(), count > 0);
         assert_eq!(server.run(&answer(), 256).0, DONE);
         (count, other.head().word.state())
     };
