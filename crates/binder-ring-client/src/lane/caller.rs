@@ -46,8 +46,8 @@ struct CallerLane<P> {
     pause: u32,
     /// The pause after the next call that goes wrong.
     next_pause: u32,
-    /// Whether the last call was declined.
-    was_declined: bool,
+    /// How many calls in a row were declined.
+    declined: u32,
     /// Whether looking for replies is worth while.
     spins: SpinHistory,
 }
@@ -253,7 +253,7 @@ impl<P> CallerLane<P> {
             return None;
         };
         let (at, server_euid) = (open.place as usize, open.server_euid);
-        let (unused, pause, next_pause, was_declined) = (0, 0, 1, false);
+        let (unused, pause, next_pause, declined) = (0, 0, 1, 0);
         let spins = SpinHistory::default();
         let (longest, misfits) = (made_for, 0);
         Some(Self {
@@ -268,7 +268,7 @@ impl<P> CallerLane<P> {
             unused,
             pause,
             next_pause,
-            was_declined,
+            declined,
             spins,
         })
     }
@@ -399,7 +399,8 @@ impl<P> CallerLane<P> {
         }
         if outcome == CallOutcome::Declined {
             // The thread had to go to the driver. The next may find another that looks.
-            if core::mem::replace(&mut self.was_declined, true) {
+            self.declined = self.declined.saturating_add(1);
+            if self.declined > 1 {
                 self.fail();
             }
             return self.not_made(system, call, commands, is_interrupted);
@@ -495,7 +496,7 @@ impl<P> CallerLane<P> {
 
     /// Half a hundred calls that go well make up for all that went wrong before.
     fn succeed(&mut self) {
-        self.was_declined = false;
+        self.declined = 0;
         self.next_pause = (self.next_pause - 1 - self.next_pause / 16).max(1);
     }
 }

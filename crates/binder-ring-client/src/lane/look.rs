@@ -126,7 +126,7 @@ impl LaneLooks {
 
     /// Takes the lanes that no thread looks at. Those that the driver has taken back are given back.
     pub(super) fn take_free(&mut self, system: &impl LaneServing) {
-        let _ = self.come_back(system.served());
+        let _ = self.end_attendance(system.served());
         if self.lanes.len() < system.served().count() {
             system.served().take_free(&mut self.lanes, Places::ALL);
             self.prune(system);
@@ -172,9 +172,9 @@ impl LaneLooks {
         }
     }
 
-    /// The thread looks no more, and was the last to have what is laid down.
+    /// The thread looks no more. What it has laid down others may take as it is.
     pub(super) fn end<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
-        let _ = self.come_back(served);
+        let _ = self.end_attendance(served);
         self.give_up(served);
     }
 
@@ -199,8 +199,8 @@ impl LaneLooks {
         served.release_all(lanes);
     }
 
-    /// The thread looks again, or will not. Returns the lanes that it has laid down.
-    fn come_back<P>(&mut self, served: &ServedLanes<P>) -> Places {
+    /// The thread looks again, or never. Returns the lanes that it has laid down.
+    fn end_attendance<P>(&mut self, served: &ServedLanes<P>) -> Places {
         let laid_down = mem::replace(&mut self.laid_down, Places::NONE);
         if !laid_down.is_empty() {
             served.count_attendant(false);
@@ -216,7 +216,8 @@ impl LaneLooks {
         let lane = |at: usize| served.get_of(&self.lanes, at);
         let caller_cpu = |at| lane(at).place.segment().head().request.cpu.load(Ordering::Relaxed);
         let distant: Places = self.lanes.places().filter(|at| caller_cpu(*at) != cpu).collect();
-        self.distant_in_a_row = if distant.is_empty() { 0 } else { self.distant_in_a_row + 1 };
+        self.distant_in_a_row =
+            if distant.is_empty() { 0 } else { self.distant_in_a_row.saturating_add(1) };
         let has_others = header(system).idle_threads.load(Ordering::Relaxed) > 0;
         if has_others && self.distant_in_a_row >= MOST_DISTANT {
             distant.for_each(|at| lane(at).cool());
@@ -229,7 +230,7 @@ impl LaneLooks {
     /// will, callers are to go to the driver, too.
     pub(super) fn leave(&mut self, system: &impl LaneServing) {
         let served = system.served();
-        let laid_down = self.come_back(served);
+        let laid_down = self.end_attendance(served);
         if served.has_attendant() {
             served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
             return;

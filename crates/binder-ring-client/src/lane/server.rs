@@ -26,10 +26,10 @@ use crate::ring::ClientRing;
 const SOON_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 21 } else { 1 << 16 };
 /// A call that is served for so many ticks is no short one.
 const SHORT_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 18 } else { 1 << 13 };
-/// So many short calls after one that was not, the next is taken to be short, too.
-const SHORT_IN_A_ROW: u32 = 1 << 6;
-/// So many, and all are.
-const ALL_SHORT: u32 = 1 << 10;
+/// So many short calls after one that was not, all are taken to be short.
+const DOUBTS: u32 = 1 << 10;
+/// With so many doubts left, the next one is.
+const FEW_DOUBTS: u32 = DOUBTS - (1 << 6);
 /// The most replies after which a thread does not look.
 const MOST_LATE: u32 = 1 << 8;
 
@@ -55,8 +55,8 @@ pub(super) struct LaneServer {
 #[derive(Debug)]
 struct Services {
     began_at: u64,
-    /// As many were short, from the last one back.
-    short_in_a_row: u32,
+    /// As many calls are to be short before all are taken to be.
+    doubts: u32,
 }
 
 /// How soon a thread has looked for the next call after its replies.
@@ -77,7 +77,7 @@ struct Returns {
 impl LaneServer {
     pub(super) const fn new() -> Self {
         let looks = LaneLooks::new();
-        let services = Services { began_at: 0, short_in_a_row: ALL_SHORT };
+        let services = Services { began_at: 0, doubts: 0 };
         let returns = Returns { replied_at: None, late: 0, next_late: 0 };
         let [is_orphan, owes_completion, is_drivers_turn] = [false; 3];
         Self {
@@ -343,14 +343,14 @@ impl LaneServer {
 }
 
 impl Services {
-    /// Whether calls are taken to be short.
+    /// Whether the next call is taken to be short.
     fn are_short(&self) -> bool {
-        self.short_in_a_row >= SHORT_IN_A_ROW
+        self.doubts <= FEW_DOUBTS
     }
 
-    /// Whether they are, as far as can be told.
+    /// Whether all are.
     fn are_all_short(&self) -> bool {
-        self.short_in_a_row >= ALL_SHORT
+        self.doubts == 0
     }
 
     /// The thread has taken a call.
@@ -363,13 +363,13 @@ impl Services {
         if now.wrapping_sub(self.began_at) > SHORT_TICKS {
             self.doubt();
         } else {
-            self.short_in_a_row = self.short_in_a_row.saturating_add(1);
+            self.doubts = self.doubts.saturating_sub(1);
         }
     }
 
     /// The call is none that is known to be short.
     fn doubt(&mut self) {
-        self.short_in_a_row = 0;
+        self.doubts = DOUBTS;
     }
 }
 
