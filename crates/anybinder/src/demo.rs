@@ -1,8 +1,8 @@
 //! `anybinder demo`: a world, a service, a client, calls answered.
 //!
 //! The demo runs this program again as the *director* inside a private world, which runs it once
-//! more as the *service*; the director itself is the client. Both speak to /dev/binder with plain
-//! ioctls, as any program would.
+//! more as the *service*; the director itself is the client. Both open /dev/binder, as any program
+//! would, and have what `run` gives programs there: rings, and lanes past the driver.
 
 use std::env;
 use std::ffi::OsString;
@@ -32,6 +32,9 @@ macro_rules! say {
     }};
 }
 
+/// After so many calls in a row a thread asks for a lane. To the preloaded library, of which the demo has no need, 32 is usual.
+const LANES: &str = "ANYBINDER_LANES";
+
 /// The one thing that the service can do.
 const GREET: u32 = 1;
 
@@ -41,8 +44,14 @@ pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     let cast = [this_program()?, "demo-cast".into(), "director".into()];
     let command = cast.into_iter().chain([options.calls.to_string().into()]);
     let command: Vec<_> = command.collect();
-    let variables =
-        |_| RingEnvironment::without_library().variables(false, |name| env::var_os(name));
+    let variables = |_| {
+        let mut variables =
+            RingEnvironment::without_library().variables(false, |name| env::var_os(name));
+        if env::var_os(LANES).is_none() {
+            variables.push((LANES, "32".into()));
+        }
+        variables
+    };
     let status =
         World::enter(&devices)?.run(&command, SupervisionChoice::None, None, None, variables)?;
     if status == 0 {
