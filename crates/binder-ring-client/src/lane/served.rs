@@ -186,6 +186,13 @@ impl HeldLanes {
     }
 }
 
+/// Counts one more thread, or one less.
+#[inline(always)]
+fn count(threads: &AtomicU32, is_more: bool) {
+    let change = if is_more { 1 } else { u32::MAX };
+    threads.fetch_add(change, Ordering::Relaxed);
+}
+
 /// A lane that has woken a thread so often in a row for nothing is used no more.
 const MOST_IN_VAIN: u32 = 1000;
 
@@ -215,8 +222,7 @@ impl<P> ServedLanes<P> {
     /// Counts this thread among those that sleep, or no more.
     #[inline(always)]
     pub(super) fn count_sleeper(&self, sleeps: bool) {
-        let change = if sleeps { 1 } else { u32::MAX };
-        self.sleepers.fetch_add(change, Ordering::Relaxed);
+        count(&self.sleepers, sleeps);
     }
 
     /// Whether another thread sleeps that looks for calls.
@@ -226,8 +232,7 @@ impl<P> ServedLanes<P> {
 
     /// Counts this thread among those that will look at lanes again which they have laid down, or no more.
     pub(super) fn count_attendant(&self, attends: bool) {
-        let change = if attends { 1 } else { u32::MAX };
-        self.attendants.fetch_add(change, Ordering::Relaxed);
+        count(&self.attendants, attends);
     }
 
     /// Whether there is one. One that has ended in between may still be counted: callers give up what nobody comes for.
