@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use binder_os::BinderClient;
 use binder_os::binder_client::Incoming;
 use binder_os::processes;
+use binder_os::{BinderClient, lanes_wanted_after};
 
 use crate::cli::{DeliveryChoice, DemoCastOptions, DemoOptions, DemoRole, driver_options};
 use crate::failure::{Failure, failed};
@@ -32,8 +32,8 @@ macro_rules! say {
     }};
 }
 
-/// After so many calls in a row a thread asks for a lane. To the preloaded library, of which the demo has no need, 32 is usual.
-const LANES: &str = "ANYBINDER_LANES";
+/// After so many calls in a row a thread asks for a lane, as with the preloaded library, of which the demo has no need.
+const BUSY_CALLS: u32 = 32;
 
 /// The one thing that the service can do.
 const GREET: u32 = 1;
@@ -44,14 +44,8 @@ pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     let cast = [this_program()?, "demo-cast".into(), "director".into()];
     let command = cast.into_iter().chain([options.calls.to_string().into()]);
     let command: Vec<_> = command.collect();
-    let variables = |_| {
-        let mut variables =
-            RingEnvironment::without_library().variables(false, |name| env::var_os(name));
-        if env::var_os(LANES).is_none() {
-            variables.push((LANES, "32".into()));
-        }
-        variables
-    };
+    let variables =
+        |_| RingEnvironment::without_library().variables(false, |name| env::var_os(name));
     let status =
         World::enter(&devices)?.run(&command, SupervisionChoice::None, None, None, variables)?;
     if status == 0 {
@@ -120,7 +114,12 @@ fn greeting(pid: i64, uid: u32) -> String {
 }
 
 fn open() -> Result<BinderClient, Failure> {
-    BinderClient::open(Path::new(DEVICE)).map_err(failed("opening /dev/binder"))
+    let device = Path::new(DEVICE);
+    let opened = match lanes_wanted_after(Some(BUSY_CALLS)) {
+        Some(calls) => BinderClient::open_with_lanes(device, calls),
+        None => BinderClient::open(device),
+    };
+    opened.map_err(failed("opening /dev/binder"))
 }
 
 pub(crate) fn this_program() -> Result<OsString, Failure> {
