@@ -35,14 +35,15 @@ const ECHO: u32 = 1;
 const WHO: u32 = 2;
 /// Its bytes, after a while.
 const SLOW: u32 = 3;
-/// Nothing: it ends.
-const END: u32 = 4;
+/// Nothing: it ends. This and what a call must bring an object for are no small numbers: a caller that scribbles writes those to the place
+/// of the code, and would ask for it.
+const END: u32 = 1004;
 /// How many calls it has served that were one-way.
 const COUNT: u32 = 5;
 /// To keep the object that the call brings.
-const KEEP: u32 = 6;
+const KEEP: u32 = 1006;
 /// What that object answers to the call's bytes.
-const NEST: u32 = 7;
+const NEST: u32 = 1007;
 
 /// Longer than a call stays in a lane.
 const A_WHILE: Duration = Duration::from_millis(60);
