@@ -24,7 +24,7 @@ enum {
 	// The call's bytes, after a while.
 	SLOW = 3,
 	// Nothing: it ends.
-	END = 4,
+	END = 1004,
 	// To have a signal come a little later, with a handler that has these flags.
 	SIGNAL = 5,
 	// How often a signal has ended a read.
