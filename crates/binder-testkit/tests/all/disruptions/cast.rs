@@ -106,6 +106,7 @@ impl Cast<'_> {
         self.players.iter_mut().for_each(|player| player.watched = player.watches);
         match *act {
             Act::Call(from, to, load) => self.send(from, to, load, false),
+            Act::Adopt(from, to) => self.adopt(from, to),
             Act::Oneway(from, to, load) => self.send(from, to, load, true),
             Act::Read(who) => {
                 self.players[who as usize].read();
@@ -144,6 +145,21 @@ impl Cast<'_> {
                 player.calls += 1;
             }
         });
+    }
+
+    fn adopt(&mut self, from: Who, to: Who) {
+        let [caller, server] = [from, to].map(|who| self.caller(who));
+        let is_gone = [from, to].map(|who| self.players[who as usize].is_gone).contains(&true);
+        let mut is_adopted = false;
+        let stage = self.stage;
+        self.about(from, to, |handle, _, player| {
+            let core = stage.rig().core().expect("a rig on the core");
+            let adopted = core.adopt_call(caller, handle, (1, TF_ACCEPT_FDS), server);
+            assert!(!is_gone || adopted.is_err(), "by or for one that is gone");
+            is_adopted = adopted.is_ok();
+            player.calls += usize::from(is_adopted);
+        });
+        self.players[to as usize].served += usize::from(is_adopted);
     }
 
     fn watch(&mut self, who: Who, of: Who) {

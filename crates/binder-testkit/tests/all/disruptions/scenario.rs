@@ -31,6 +31,8 @@ pub(crate) enum Load {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {
     Call(Who, Who, Load),
+    /// Has the driver take over a call that reached its server without it, and is served.
+    Adopt(Who, Who),
     Oneway(Who, Who, Load),
     /// Reads once, acknowledges what it is told, and keeps what it is asked.
     Read(Who),
@@ -57,7 +59,7 @@ pub(crate) struct Scenario {
 }
 
 use Act::{
-    Acquire, Call, Free, Freeze, Oneway, Read, Release, Reply, Thaw, Unwatch, Watch, WatchFreeze,
+    Acquire, Adopt, Call, Free, Freeze, Oneway, Read, Release, Reply, Thaw, Unwatch, Watch, WatchFreeze,
 };
 use Load::{Files, Nothing, Objects, Pieces};
 use Who::{Client, Manager, Stranger, Third};
@@ -129,6 +131,69 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             Read(Manager),
             Reply(Manager, Objects),
             Read(Client),
+        ],
+    },
+    Scenario {
+        name: "a call that is adopted",
+        acts: &[
+            Adopt(Client, Third),
+            Oneway(Client, Third, Objects),
+            Reply(Third, Objects),
+            Read(Third),
+            Read(Client),
+            Free(Client),
+            Acquire(Third, Client),
+            Adopt(Third, Client),
+            Read(Third),
+            Release(Third, Client),
+            Reply(Client, Pieces),
+            Read(Third),
+            Free(Third),
+        ],
+    },
+    Scenario {
+        name: "adopted calls that call each other back",
+        acts: &[
+            Adopt(Client, Manager),
+            Call(Manager, Client, Objects),
+            Read(Client),
+            Call(Client, Manager, Objects),
+            Read(Manager),
+            Reply(Manager, Objects),
+            Read(Client),
+            Reply(Client, Nothing),
+            Read(Manager),
+            Adopt(Third, Client),
+            Reply(Manager, Objects),
+            Read(Client),
+            Adopt(Third, Client),
+            Call(Client, Manager, Objects),
+            Read(Manager),
+            Reply(Manager, Nothing),
+            Read(Client),
+            Reply(Client, Objects),
+            Read(Third),
+            Free(Third),
+        ],
+    },
+    Scenario {
+        name: "adopted calls of those that are frozen and thawed",
+        acts: &[
+            WatchFreeze(Client, Third),
+            Read(Client),
+            Adopt(Client, Third),
+            Freeze(Manager, Third),
+            Freeze(Manager, Client),
+            Reply(Third, Objects),
+            Thaw(Manager, Client),
+            Read(Client),
+            Read(Third),
+            Freeze(Manager, Third),
+            Adopt(Client, Third),
+            Thaw(Manager, Third),
+            Reply(Third, Objects),
+            Read(Client),
+            Free(Client),
         ],
     },
     Scenario {
