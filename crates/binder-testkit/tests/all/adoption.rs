@@ -6,6 +6,7 @@ use binder_testkit::Return::{
 use binder_testkit::{
     CoreRig, Message, Mode, Party, Stage, commands, expect, introduce, settle_down,
 };
+use binder_uapi::{FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject};
 use rustix::io::Errno;
 
 const CODE: u32 = 7;
@@ -180,5 +181,63 @@ fn who_claims_a_call_that_cannot_be_changes_nothing() {
         assert_eq!(refused(client, *handle, &server.thread()), Errno::PROTO, "it waits");
         assert_eq!(refused(&client.thread(), *handle, server), Errno::PROTO, "it serves");
         assert_eq!(scene.core().census().transactions, under_way.transactions);
+    });
+}
+
+/// A manager that takes files, a client that knows it, and one that has called nobody.
+fn with_three(rig: CoreRig, act: impl Fn(&CoreRig, [Party<'_>; 3])) {
+    let stage = Stage::new(Box::new(rig));
+    let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
+    let m = stage.manager_named(FlatBinderObject { flags, ..FlatBinderObject::default() });
+    let parties = [m, stage.party(), stage.party()];
+    parties.iter().for_each(|party| party.set_mode(Mode::Blocking));
+    settle_down(&parties);
+    act(stage.rig().core().expect("a rig on the core"), parties);
+    stage.tear_down();
+}
+
+#[test]
+fn a_thread_that_is_about_to_get_a_call_serves_no_other() {
+    with_three(CoreRig::default().without_frontend(), |core, [m, client, other]| {
+        m.park();
+        core.hold();
+        client.write(commands().call(0, Message::new(1)));
+        let claim = || core.adopt_call(other.caller(), 0, (CODE, 0), m.caller());
+        assert_eq!(claim(), Err(Errno::PROTO));
+        core.let_go();
+        assert_eq!(m.woken_by_call().code, 1);
+    });
+}
+
+#[test]
+fn a_thread_that_is_about_to_get_files_serves_no_other() {
+    with_three(CoreRig::default().without_frontend(), |core, [m, client, other]| {
+        core.hold_fd_work();
+        client.write(commands().oneway(0, Message::new(1).descriptor(0, 1)));
+        m.park();
+        let claim = || core.adopt_call(other.caller(), 0, (CODE, 0), m.caller());
+        assert_eq!(claim(), Err(Errno::PROTO));
+        core.let_fd_work_go();
+        assert_eq!(m.woken_by_call().code, 1);
+        assert_eq!(claim(), Ok(()));
+    });
+}
+
+#[test]
+fn a_thread_that_has_not_sent_all_of_a_call_makes_no_other() {
+    with_three(CoreRig::default().in_slices_of(2), |core, [m, client, _]| {
+        core.hold_windows();
+        let objects = (1..10).fold(Message::new(1), |message, at| message.binder(16 * at, at));
+        client.start(client.writing(&commands().call(0, objects)));
+        let mut slices = 0;
+        while core.pass_window() {
+            if core.census().unfinished > 0 {
+                slices += 1;
+                let claim = core.adopt_call(client.caller(), 0, (CODE, 0), m.caller());
+                assert_eq!(claim, Err(Errno::PROTO));
+            }
+        }
+        assert!(slices > 2, "{slices}");
+        core.let_windows_pass();
     });
 }

@@ -59,7 +59,8 @@ pub(crate) struct Scenario {
 }
 
 use Act::{
-    Acquire, Adopt, Call, Free, Freeze, Oneway, Read, Release, Reply, Thaw, Unwatch, Watch, WatchFreeze,
+    Acquire, Adopt, Call, Free, Freeze, Oneway, Read, Release, Reply, Thaw, Unwatch, Watch,
+    WatchFreeze,
 };
 use Load::{Files, Nothing, Objects, Pieces};
 use Who::{Client, Manager, Stranger, Third};
