@@ -1,3 +1,4 @@
+mod refusals;
 mod serving;
 
 use core::cell::{Cell, RefCell};
@@ -12,8 +13,8 @@ use binder_lane::{CallLeft, LaneId, LaneNote, LaneSegment, LaneState, LeftToDriv
 use binder_ring::layout::IN_NO_CALL;
 use binder_ring::{SLEEPS, SlotIndex};
 use binder_uapi::{
-    BC_FREE_BUFFER, BC_TRANSACTION, BR_DEAD_REPLY, BR_NOOP, BR_REPLY, BR_TRANSACTION_COMPLETE,
-    BinderTransactionData, BinderWriteRead, Errno, LaneOpen,
+    BC_FREE_BUFFER, BC_TRANSACTION, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_NOOP, BR_REPLY,
+    BR_TRANSACTION_COMPLETE, BinderTransactionData, BinderWriteRead, Errno, LANE_FLAGS, LaneOpen,
 };
 use rustix::fd::OwnedFd;
 use zerocopy::{FromBytes as _, IntoBytes as _};
@@ -27,6 +28,8 @@ const DATA: [u8; 4] = [1, 2, 3, 4];
 
 /// What happens while the thread sleeps, and why it wakes up.
 type Deed = (fn(&Process), SleepEnd);
+/// What the driver does with a call by the ring.
+type Driver = fn(&Process, &mut BinderWriteRead) -> RingOutcome;
 /// What a handler of a signal does.
 type Handler = fn(&Process);
 
@@ -44,6 +47,11 @@ struct Process {
     opens: Cell<Result<(), Errno>>,
     /// How often it is asked, for a lane and for calls by the ring.
     asked: Cell<u32>,
+    /// Of which handle the last lane was to be, and how many were given back.
+    wished: Cell<u32>,
+    closed: Cell<u32>,
+    /// What it makes of calls by the ring.
+    driver: Cell<Driver>,
     by_ring: Cell<u32>,
     /// Whether the driver has nothing for who would not wait for it, and how often it was asked so.
     has_nothing: Cell<bool>,
@@ -71,6 +79,9 @@ impl Process {
             adopts: Cell::new(Ok(())),
             opens: Cell::new(Ok(())),
             asked: Cell::new(0),
+            wished: Cell::new(0),
+            closed: Cell::new(0),
+            driver: Cell::new(run_all),
             by_ring: Cell::new(0),
             has_nothing: Cell::new(false),
             at_once: Cell::new(0),
@@ -244,12 +255,13 @@ impl LaneSystem for Process {
             }
         }
         self.by_ring.set(self.by_ring.get() + 1);
-        call.write_consumed = call.write_size;
-        RingOutcome::Done(Ok(()))
+        (self.driver.get())(self, call)
     }
 
     fn open_lane(&self, wish: &mut LaneOpen) -> Result<(), Errno> {
         self.asked.set(self.asked.get() + 1);
+        self.wished.set(wish.handle);
+        assert_ne!(wish.fd, 0, "the segment's file");
         self.opens.get()?;
         (wish.id, wish.place, wish.server_euid) = (LANE, 2, 33);
         self.ring.segment.header().lanes[2].store(LANE, Ordering::Relaxed);
@@ -258,6 +270,7 @@ impl LaneSystem for Process {
 
     fn close_lane(&self, lane: LaneId) {
         assert_eq!(lane.number(), LANE);
+        self.closed.set(self.closed.get() + 1);
     }
 
     fn adopt(&self, lane: LaneId) -> Result<(), Errno> {
@@ -274,13 +287,23 @@ impl LaneSystem for Process {
     }
 }
 
+fn run_all(_: &Process, call: &mut BinderWriteRead) -> RingOutcome {
+    call.write_consumed = call.write_size;
+    RingOutcome::Done(Ok(()))
+}
+
 /// A plain call.
 fn send() -> Vec<u8> {
     send_bytes(4)
 }
 
 fn send_bytes(data_size: u64) -> Vec<u8> {
-    let call = BinderTransactionData { code: 3, data_size, ..Default::default() };
+    send_to(0, data_size)
+}
+
+fn send_to(handle: u32, data_size: u64) -> Vec<u8> {
+    let target = handle.into();
+    let call = BinderTransactionData { target, code: 3, data_size, ..Default::default() };
     [&BC_TRANSACTION.to_ne_bytes(), call.as_bytes()].concat()
 }
 
@@ -313,7 +336,13 @@ const INTERRUPTED: LaneEnd = LaneEnd::Ended(RingOutcome::Done(Err(Errno::EINTR))
 fn a_reply_lies_in_the_buffer_until_that_is_freed() {
     let process = Process::new();
     let mut caller = process.with_lane();
-    process.play(&[(reply, SleepEnd::Woken)]);
+    let with_flags = |process: &Process| {
+        let lane = process.lane();
+        lane.head().reply.code.store(8, Ordering::Relaxed);
+        lane.head().reply.flags.store(u32::MAX, Ordering::Relaxed);
+        reply(process);
+    };
+    process.play(&[(with_flags, SleepEnd::Woken)]);
     let (end, call) = process.call(&mut caller, &send());
     assert_eq!(
         (end, call.write_consumed, call.read_consumed),
@@ -324,6 +353,7 @@ fn a_reply_lies_in_the_buffer_until_that_is_freed() {
     assert_eq!(returns[..12], codes);
     let head = BinderTransactionData::read_from_bytes(&returns[12..]).expect("a reply");
     assert_eq!((head.buffer, head.data_size, head.sender_euid), (BUFFER, 2, 33));
+    assert_eq!((head.code, head.flags), (8, LANE_FLAGS), "no flags but those that a call may have");
     assert_eq!(process.received.take(), DATA[..2]);
     // It is not freed, so the next goes by the ring; and a write that frees it, and no more, by no way.
     assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::ByRing);
@@ -517,47 +547,19 @@ fn a_long_call_is_the_drivers_who_knows_whether_it_is_served() {
     process.play(&late);
     let (end, call) = process.call(&mut caller, &send());
     assert_eq!((end, call.write_consumed), (LaneEnd::ReadByRing, call.write_size));
-    for (error, end) in [
-        (Errno::ESRCH, LaneEnd::Done),
-        (Errno::ENOTCONN, LaneEnd::Ended(RingOutcome::Done(Err(Errno::ECONNABORTED)))),
+    for (error, end, told) in [
+        (Errno::ESRCH, LaneEnd::Done, Some(BR_DEAD_REPLY)),
+        (Errno::EPROTO, LaneEnd::Done, Some(BR_FAILED_REPLY)),
+        (Errno::ENOTCONN, LaneEnd::Ended(RingOutcome::Done(Err(Errno::ECONNABORTED))), None),
     ] {
         let process = Process::new();
         let mut caller = process.with_lane();
         process.adopts.set(Err(error));
         process.play(&late);
         assert_eq!(process.call(&mut caller, &send()).0, end);
-        let returns = process.returns.take();
-        let is_dead = returns.ends_with(&BR_DEAD_REPLY.to_ne_bytes());
-        assert_eq!(is_dead, end == LaneEnd::Done);
+        let last = process.returns.take().last_chunk().copied().map(u32::from_ne_bytes);
+        assert_eq!(last, told);
     }
-}
-
-#[test]
-fn what_the_driver_has_first_is_run_before_a_call() {
-    let process = Process::new();
-    let mut caller = process.with_lane();
-    let others = [&BC_FREE_BUFFER.to_ne_bytes()[..], &4096_u64.to_ne_bytes()].concat();
-    process.play(&[(reply, SleepEnd::Woken)]);
-    let (end, call) = process.call(&mut caller, &[others, send()].concat());
-    assert_eq!((end, call.write_consumed), (LaneEnd::Done, call.write_size));
-    assert_eq!((process.by_ring.get(), call.read_size), (1, 256));
-}
-
-#[test]
-fn a_thread_that_is_refused_asks_less_and_less() {
-    let process = Process::new();
-    process.opens.set(Err(Errno::EMFILE));
-    process.standing().store(IN_NO_CALL, Ordering::Relaxed);
-    let mut caller = LaneCaller::new();
-    let mut asked = Vec::new();
-    for at in 0..40 {
-        assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::ByRing);
-        caller.open_if_worthwhile(&process, 3);
-        if process.asked.replace(0) > 0 {
-            asked.push(at);
-        }
-    }
-    assert_eq!(asked, [2, 8, 20]);
 }
 
 /// The server has a reply of nine bytes, for which there is no room.
