@@ -4,6 +4,7 @@ use binder_ring::layout::IS_LOOPER;
 use binder_uapi::{BC_ENTER_LOOPER, BC_REPLY, BR_TRANSACTION, LaneAccept};
 use rustix::thread::Timespec;
 
+use super::super::commands::LaneReturns;
 use super::super::served::{HeldLanes, Places};
 use super::*;
 
@@ -43,7 +44,9 @@ impl LaneServing for Process {
         Some((accepted, self.lane()))
     }
 
-    fn give_back_served(&self, _: LaneSegment) {}
+    fn give_back_served(&self, _: LaneSegment) {
+        self.closed.set(self.closed.get() + 1);
+    }
 
     fn is_call_lent(&self, _: &LaneSegment) -> bool {
         self.is_lent.get()
@@ -117,6 +120,7 @@ impl<'p> Server<'p> {
         let told = BinderTransactionData::read_from_bytes(&returns[8..]).expect("a call");
         assert_eq!((told.target, told.cookie, told.code, told.buffer), (5, 6, 3, BUFFER));
         assert_eq!((told.sender_pid, told.sender_euid, told.data_size), (4, 77, 4));
+        assert_eq!(told.flags, LANE_FLAGS, "no flags but those that a call may have");
         assert_eq!(self.state(), LaneState::Claimed);
     }
 
@@ -132,6 +136,7 @@ fn call(process: &Process) {
     let lane = process.lane();
     let request = &lane.head().request;
     request.code.store(3, Ordering::Relaxed);
+    request.flags.store(u32::MAX, Ordering::Relaxed);
     request.len.store(4, Ordering::Relaxed);
     assert!(lane.head().word.post().is_some(), "a thread looks");
 }
@@ -425,4 +430,124 @@ fn a_thread_whose_calls_are_not_all_short_keeps_no_lanes() {
         assert_eq!(count_left(0), 1);
     }
     assert_eq!(count_left(0), 0);
+}
+
+/// The driver takes the lane back.
+fn take_back(process: &Process) {
+    process.ring.segment.header().lanes[2].store(0, Ordering::Relaxed);
+}
+
+#[test]
+fn a_call_that_cannot_be_served_now_is_declined() {
+    let taken_back: Deed = (
+        |process| {
+            call(process);
+            take_back(process);
+        },
+        SleepEnd::Woken,
+    );
+    let lent: Deed = (
+        |process| {
+            call(process);
+            process.is_lent.set(true);
+        },
+        SleepEnd::Woken,
+    );
+    for (deed, lanes) in [(taken_back, 0), (lent, 1)] {
+        let process = Process::new();
+        let mut server = Server::of(&process);
+        process.play(&[deed, (nothing, SleepEnd::Interrupted)][..1 + lanes]);
+        let (outcome, read) = server.run(&[], 256);
+        let interrupted = RingOutcome::Done(Err(Errno::EINTR));
+        assert_eq!(outcome, if lanes == 0 { DONE } else { interrupted });
+        assert_eq!((read.read_consumed, server.state()), (0, LaneState::Cold));
+        let lane = LaneId::new(LANE).expect("its number");
+        assert!(!process.note().is(lane, NoteKind::Serves), "it says that it does no longer");
+        assert!(!server.thread.is_serving());
+        assert_eq!((process.served.count(), process.closed.get() == 0), (lanes, lanes == 1));
+    }
+}
+
+#[test]
+fn lanes_that_the_driver_has_taken_back_are_given_back() {
+    for is_offered_another in [false, true] {
+        let process = Process::new();
+        let mut server = Server::of(&process);
+        process.play(&[(nothing, SleepEnd::Interrupted)]);
+        assert_eq!(server.run(&[], 256).0, RingOutcome::Done(Err(Errno::EINTR)));
+        take_back(&process);
+        if is_offered_another {
+            // By what goes to the driver, not by a look.
+            process.ring.segment.header().offered_lanes.store(1, Ordering::Relaxed);
+            assert_eq!(server.run(&BC_ENTER_LOOPER.to_ne_bytes(), 0).0, DONE);
+            assert_eq!((process.served.count(), process.closed.get()), (1, 1));
+        } else {
+            assert_eq!(server.run(&[], 256).0, DONE);
+            assert_eq!((process.served.count(), process.closed.get()), (0, 1));
+        }
+        assert_eq!(process.by_ring.get(), 1);
+    }
+}
+
+#[test]
+fn only_a_thread_that_serves_looks_at_lanes_and_only_with_room_for_a_call() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    let least = LaneReturns::LEAST_ROOM as u64;
+    let cases = [(IS_LOOPER | IN_NO_CALL, least - 1), (IN_NO_CALL, 256), (0, 256)];
+    for (by_ring, (standing, room)) in (1..).zip(cases) {
+        process.standing().store(standing, Ordering::Relaxed);
+        assert_eq!(server.run(&[], room).0, DONE);
+        assert_eq!((process.by_ring.get(), server.state()), (by_ring, LaneState::Cold));
+    }
+    process.standing().store(IS_LOOPER | IN_NO_CALL, Ordering::Relaxed);
+    process.play(&[(call, SleepEnd::Woken)]);
+    assert_eq!(server.run(&[], least).0, DONE);
+    assert!(server.thread.is_serving());
+}
+
+#[test]
+fn a_thread_that_looks_in_vain_looks_less_and_less() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    let mut reads_before_look = |how: &[Deed]| {
+        process.play(how);
+        let has_looked = |_: &usize| {
+            assert_eq!(server.run(&[], 256).0, DONE);
+            process.script.borrow().is_empty()
+        };
+        let reads = (0..200).find(has_looked).expect("pauses end");
+        if server.thread.is_serving() {
+            assert_eq!(server.run(&answer(), 256).0, DONE);
+        }
+        reads
+    };
+    let late: [Deed; 2] = [(nothing, SleepEnd::TimedOut); 2];
+    assert_eq!([0; 5].map(|_| reads_before_look(&late)), [0, 0, 1, 3, 7]);
+    // Two looks that are not have it begin anew, nearly.
+    let called: [Deed; 1] = [(call, SleepEnd::Woken)];
+    assert_eq!([0; 3].map(|_| reads_before_look(&called)), [15, 0, 0]);
+    assert_eq!([0; 3].map(|_| reads_before_look(&late)), [0, 3, 7]);
+}
+
+#[test]
+fn a_thread_that_ends_leaves_its_lanes_to_others() {
+    for is_serving in [false, true] {
+        let process = Process::new();
+        let mut server = Server::of(&process);
+        server.serve();
+        if !is_serving {
+            assert_eq!((server.run(&answer(), 256).0, server.state()), (DONE, LaneState::Warm));
+        }
+        let lane = LaneId::new(LANE).expect("its number");
+        assert_eq!(process.note().is(lane, NoteKind::Serves), is_serving);
+        assert_eq!(server.thread.end(&process.ring, process.slot(), &process.served), None);
+        // The caller of a call has the driver look for its server, and finds none.
+        assert!(!process.note().is(lane, NoteKind::Serves));
+        let state = if is_serving { LaneState::Claimed } else { LaneState::Cold };
+        assert_eq!(server.state(), state);
+        let mut free = HeldLanes::NONE;
+        process.served.take_free(&mut free, Places::ALL);
+        assert_eq!(free.len(), 1);
+    }
 }
