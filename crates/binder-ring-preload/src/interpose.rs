@@ -12,9 +12,9 @@ use crate::{errno, syscall};
 /// # Safety
 ///
 /// As of ioctl(2).
+#[expect(clippy::cast_possible_truncation, reason = "the kernel looks at the lower halves, too")]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ioctl(fd: i32, request: usize, argument: usize) -> i32 {
-    // The kernel looks at the lower half of the number.
     let result = if request as u32 == BINDER_WRITE_READ {
         // SAFETY: the caller's promise.
         unsafe { write_read(fd, argument) }
