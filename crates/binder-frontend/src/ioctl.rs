@@ -141,3 +141,44 @@ impl Ioctl {
 fn value<T: FromBytes>(data: &[u8]) -> Result<T, Errno> {
     T::read_from_bytes(data).map_err(|_| Errno::EINVAL)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_ioctl_is_known_by_its_number_and_takes_as_much_as_that_says() {
+        let known = [
+            (BINDER_WRITE_READ, true),
+            (BINDER_VERSION, false),
+            (BINDER_SET_MAX_THREADS, true),
+            (BINDER_SET_CONTEXT_MGR, false),
+            (BINDER_SET_CONTEXT_MGR_EXT, true),
+            (BINDER_THREAD_EXIT, false),
+            (BINDER_GET_NODE_DEBUG_INFO, true),
+            (BINDER_GET_NODE_INFO_FOR_REF, true),
+            (BINDER_ENABLE_ONEWAY_SPAM_DETECTION, true),
+            (ANYBINDER_DEFER_COMPLETIONS, true),
+            (BINDER_GET_EXTENDED_ERROR, false),
+            (BINDER_FREEZE, true),
+            (BINDER_GET_FROZEN_INFO, true),
+        ];
+        for (command, is_read) in known {
+            let bytes = &[0; 64][..(command >> 16 & 0x3fff) as usize];
+            assert!(Ioctl::decode(command, bytes).is_ok(), "{command:#x}");
+            let short = Ioctl::decode(command, &bytes[1..]);
+            assert_eq!(short.is_err(), is_read, "{command:#x}");
+            assert_eq!(Ioctl::decode(command + (1 << 16), &[0; 64]).err(), Some(Errno::EINVAL));
+        }
+        for command in [BINDER_ENABLE_ONEWAY_SPAM_DETECTION, ANYBINDER_DEFER_COMPLETIONS] {
+            for wanted in [0_u32, 1, 256] {
+                let decoded = Ioctl::decode(command, &wanted.to_ne_bytes());
+                let is_wanted = match decoded {
+                    Ok(Ioctl::DetectOnewaySpam(it) | Ioctl::DeferCompletions(it)) => it,
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!(is_wanted, wanted != 0);
+            }
+        }
+    }
+}

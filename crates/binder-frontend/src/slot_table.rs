@@ -78,3 +78,45 @@ impl<T> SlotTable<T> {
         self.by_slot.shrink_to(2 * used);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use binder_core::{Context, ReleaseProgress};
+
+    use super::*;
+    use crate::test_frontend::{NoMemory, opener};
+
+    #[test]
+    fn a_key_of_before_finds_nothing_of_who_has_its_slot_now() {
+        let mut context = Context::new();
+        let before = context.open(opener()).expect("the first");
+        assert_eq!(context.release(before, &mut NoMemory), ReleaseProgress::Done);
+        let now = context.open(opener()).expect("the second");
+        assert!(before != now && before.slot() == now.slot());
+
+        let mut table = SlotTable::default();
+        assert!(table.is_empty());
+        table.insert(before, 1);
+        table.insert(now, 2);
+        assert!(table.get(before).is_none() && table.get_mut(before).is_none());
+        assert!(table.remove(before).is_none());
+        assert!(!table.is_empty());
+        assert_eq!(table.get(now).copied(), table.get_mut(now).copied());
+        assert_eq!(table.get(now), Some(&2));
+        assert_eq!((table.remove(now), table.remove(now)), (Some(2), None));
+        assert!(table.is_empty(), "it took the place of the other");
+    }
+
+    #[test]
+    fn a_table_shrinks_to_its_last_value() {
+        let mut context = Context::new();
+        let keys: Vec<_> = (0..100).map(|_| context.open(opener()).expect("few files")).collect();
+        let mut table = SlotTable::default();
+        keys.iter().for_each(|key| table.insert(*key, ()));
+        keys[10..].iter().for_each(|key| assert!(table.remove(*key).is_some()));
+        table.shrink();
+        assert!(table.by_slot.len() == 10 && table.by_slot.capacity() <= 20);
+        assert!(table.processes().eq(keys[..10].iter().copied()));
+        assert_eq!(table.starting_at_slot(8).count(), 2);
+    }
+}

@@ -3,12 +3,12 @@
 
 use alloc::vec::Vec;
 
-use binder_core::{CallerMemory, ClaimedAddr, CopyFault, Errno, Limits, Resource};
+use binder_core::{CallerMemory, ClaimedAddr, CopyFault, Errno, Limits, Resource, Standing};
 use binder_uapi::{
-    BC_ENTER_LOOPER, BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BINDER_WRITE_READ, BinderFreezeInfo,
-    BinderFrozenStatusInfo, BinderWriteRead,
+    BC_ENTER_LOOPER, BINDER_FREEZE, BINDER_GET_FROZEN_INFO, BINDER_WRITE_READ, BR_NOOP,
+    BinderFreezeInfo, BinderFrozenStatusInfo, BinderWriteRead,
 };
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes as _, IntoBytes};
 
 use super::*;
 use crate::access::{AccessEnd, AccessRequest, MemoryAccess};
@@ -118,6 +118,101 @@ fn a_read_at_once_finds_nothing_and_does_not_sleep() {
     assert_eq!(answers(&device.accessed(written, AccessEnd::Done)), failed(2, Errno::EAGAIN));
     // The next one sleeps, as any.
     assert!(device.ioctl(4, TID, BINDER_WRITE_READ, read.as_bytes()).is_empty());
+}
+
+// --- What comes by doors that carry more than a request ---
+
+/// A `BINDER_WRITE_READ` that such a door has prepared.
+fn prepared(
+    device: &mut TestFrontend,
+    read_size: u64,
+    prepare: impl FnOnce(&mut Call),
+) -> Vec<Action<u32>> {
+    let read = BinderWriteRead { read_size, read_buffer: 0x1000, ..BinderWriteRead::default() };
+    let data = IoctlData::new(read.as_bytes()).expect("a struct of the driver's");
+    let mut call = Call::new(device.request(2, TID), data);
+    prepare(&mut call);
+    let (call, thread) = (call.into(), CallingThread::default());
+    device.handle(Event::Ioctl { call, thread, command: BINDER_WRITE_READ })
+}
+
+fn answered(mut actions: Vec<Action<u32>>) -> (Box<Call>, Answer) {
+    match actions.pop() {
+        Some(Action::Answer { call, answer }) if actions.is_empty() => (call, answer),
+        other => panic!("no answer: {other:?}, {actions:?}"),
+    }
+}
+
+#[test]
+fn returns_go_back_with_the_answer_where_there_is_room() {
+    for (start, room) in [(0x1000, 4), (0x1000, 3), (0x1004, 4)] {
+        let mut device = TestFrontend::new(false);
+        // A thread returns from its first read at once.
+        let mut actions = prepared(&mut device, 256, |call| call.carry_returns(start, room));
+        let mut written = Vec::new();
+        while matches!(actions[..], [Action::Access { .. }]) {
+            let copy_out = access(actions);
+            if let MemoryAccess::CopyOut(it) = &copy_out.access {
+                written = it.bytes.clone();
+            }
+            actions = device.accessed(copy_out, AccessEnd::Done);
+        }
+        let (call, answer) = answered(actions);
+        assert_eq!(answer, Answer::Done);
+        let all = BR_NOOP.to_ne_bytes();
+        let is_carried = (start, room) == (0x1000, 4);
+        let (carried, other) = if is_carried { (&all[..], &[][..]) } else { (&[][..], &all[..]) };
+        assert_eq!((call.returns(), &written[..]), (carried, other));
+    }
+}
+
+#[test]
+fn an_answer_tells_where_its_thread_stands_if_it_is_to() {
+    for tells in [false, true] {
+        let mut device = TestFrontend::new(false);
+        let entering = fetched(device.write(1, TID, 4));
+        assert_eq!(answers(&device.accessed(entering, AccessEnd::Done)), [(1, Answer::Done)]);
+        let (call, _) = answered(prepared(&mut device, 0, |call| {
+            if tells {
+                call.tell_standing();
+            }
+        }));
+        let Standing { is_in_no_call, is_looper } = call.standing();
+        assert_eq!((is_in_no_call, is_looper), (tells, tells));
+    }
+}
+
+#[test]
+fn a_signal_that_comes_before_its_call_ends_the_wait_of_that() {
+    let mut device = TestFrontend::new(false);
+    assert_eq!(answers(&device.call(1, TID)), [(1, Answer::Done)]);
+    let written = access(prepared(&mut device, 256, Call::note_interruption));
+    assert_eq!(answers(&device.accessed(written, AccessEnd::Done)), failed(2, Errno::EINTR));
+    // What need not wait is done all the same.
+    let (_, answer) = answered(prepared(&mut device, 0, Call::note_interruption));
+    assert_eq!(answer, Answer::Done);
+}
+
+#[test]
+fn a_signal_ends_a_long_write_between_two_pieces() {
+    let long = 1 << 20;
+    for is_interrupted in [false, true] {
+        let mut device = TestFrontend::new(false);
+        let first = fetched(device.write(2, TID, long));
+        if is_interrupted {
+            assert!(is_cancel(&device.interrupt(2), 2, Cancelled::Fetch));
+        }
+        let actions = device.accessed(first, AccessEnd::Done);
+        if is_interrupted {
+            let (call, answer) = answered(actions);
+            assert_eq!(answer, Answer::Interrupted);
+            let consumed =
+                BinderWriteRead::read_from_bytes(call.data()).expect("a struct").write_consumed;
+            assert!((1..long).contains(&consumed), "{consumed}");
+        } else {
+            fetched(access(actions));
+        }
+    }
 }
 
 // --- Threads that are too many ---
