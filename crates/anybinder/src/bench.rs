@@ -9,10 +9,10 @@ use binder_bench::Bench;
 use binder_fuse::Options;
 
 use crate::cli::{DeliveryChoice, driver_options};
-use crate::demo::this_program;
 use crate::failure::{Failure, failed};
 use crate::preload::RingEnvironment;
 use crate::run::DEVICE_MODE;
+use crate::this_program;
 use crate::world::{SupervisionChoice, World};
 
 pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
@@ -23,7 +23,7 @@ pub(crate) fn run(bench: &Bench) -> Result<ExitCode, Failure> {
     let names = ["binder", "hwbinder", "vndbinder"].map(str::to_owned);
     let devices = driver_options(&names, DEVICE_MODE, DeliveryChoice::Auto);
     let devices = Options { statistics: bench.reads_logs(), ..devices };
-    let same_again = [this_program()?].into_iter().chain(env::args_os().skip(1));
+    let same_again = [this_program::path()?].into_iter().chain(env::args_os().skip(1));
     let same_again = same_again.collect::<Vec<_>>();
     let world = World::enter(&devices)?;
     let ring = RingEnvironment::place();

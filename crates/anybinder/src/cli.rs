@@ -23,7 +23,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use crate::worlds::WorldName;
+use crate::world_name::WorldName;
 
 pub(crate) use aidl::AidlArguments;
 pub(crate) use inspect::{

@@ -7,8 +7,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use crate::cli::{ClusterArguments, ServicemanagerOptions};
-use crate::demo::this_program;
 use crate::failure::{Failure, failed};
+use crate::this_program;
 
 /// Its name.
 const PROGRAM: &str = "anybinder-cluster";
@@ -25,7 +25,7 @@ pub(crate) fn become_manager(
                 "`--policy FILE`, or `--allow-all` for every machine with a certificate of --ca",
             );
     }
-    let program = match this_program() {
+    let program = match this_program::path() {
         Ok(this) => std::path::Path::new(&this).with_file_name(PROGRAM),
         Err(failure) => return failure,
     };

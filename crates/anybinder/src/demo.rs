@@ -5,7 +5,6 @@
 //! would, and have what `run` gives programs there: rings, and lanes past the driver.
 
 use std::env;
-use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -19,6 +18,7 @@ use crate::cli::{DeliveryChoice, DemoCastOptions, DemoOptions, DemoRole, driver_
 use crate::failure::{Failure, failed};
 use crate::preload::RingEnvironment;
 use crate::run::DEVICE_MODE;
+use crate::this_program;
 use crate::world::{SupervisionChoice, World};
 
 const DEVICE: &str = "/dev/binder";
@@ -41,7 +41,7 @@ const GREET: u32 = 1;
 pub(crate) fn run(options: &DemoOptions) -> Result<ExitCode, Failure> {
     say!("A private world: its own /dev, a binder driver in user space, no kernel module.");
     let devices = driver_options(&["binder".to_owned()], DEVICE_MODE, DeliveryChoice::Auto);
-    let cast = [this_program()?, "demo-cast".into(), "director".into()];
+    let cast = [this_program::path()?, "demo-cast".into(), "director".into()];
     let command = cast.into_iter().chain([options.calls.to_string().into()]);
     let command: Vec<_> = command.collect();
     let variables =
@@ -68,7 +68,7 @@ fn direct(calls: u32) -> Result<ExitCode, Failure> {
     let version = client.version().map_err(failed("asking for the version of binder"))?;
     say!("{DEVICE} answers: binder protocol version {version}.");
 
-    let mut command = Command::new(this_program()?);
+    let mut command = Command::new(this_program::path()?);
     command.args(["demo-cast", "service"]).stdout(Stdio::piped());
     let mut service = command.spawn().map_err(failed("starting the service"))?;
     let mut line = String::new();
@@ -120,10 +120,6 @@ fn open() -> Result<BinderClient, Failure> {
         None => BinderClient::open(device),
     };
     opened.map_err(failed("opening /dev/binder"))
-}
-
-pub(crate) fn this_program() -> Result<OsString, Failure> {
-    Ok(env::current_exe().map_err(failed("finding this program"))?.into_os_string())
 }
 
 fn us(time: Duration) -> String {

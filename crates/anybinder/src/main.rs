@@ -30,10 +30,12 @@ mod procview;
 mod run;
 mod service;
 mod servicemanager;
+mod this_program;
 mod top;
 mod trace;
 mod web;
 mod world;
+mod world_name;
 mod worlds;
 
 use std::path::Path;

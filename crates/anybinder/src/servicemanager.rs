@@ -15,12 +15,12 @@ use service_manager::{AccessPolicy, Declarations, ManagerOptions, ManagerServer}
 
 use crate::cli::{ManagerArguments, ServicemanagerOptions};
 use crate::cluster;
-use crate::demo::this_program;
 use crate::driver;
 use crate::failure::{Failure, failed};
 use crate::inspect::Binderfs;
 use crate::log;
 use crate::metrics;
+use crate::this_program;
 
 /// How often a manager in the background looks whether its device is still the one of its path.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -105,7 +105,7 @@ fn command_beside(
     device: &str,
     arguments: &ManagerArguments,
 ) -> Result<Command, Failure> {
-    let mut command = Command::new(this_program()?);
+    let mut command = Command::new(this_program::path()?);
     command.arg("servicemanager").arg("--background").arg(dir.join(device));
     command.arg(format!("--dialect={}", arguments.manager_dialect));
     if let Some(address) = arguments.manager_metrics {

@@ -22,11 +22,11 @@ use binder_trace::MethodNames;
 use clap::Parser;
 
 use crate::cli::{Cli, Command, TraceAction, TraceOptions, TracedCommand};
-use crate::demo::this_program;
 use crate::failure::{Failure, failed};
 use crate::log;
 use crate::mounts;
 use crate::run;
+use crate::this_program;
 use crate::trace::report::{Report, ReportForm};
 
 pub(crate) use report::latency_table;
@@ -92,7 +92,7 @@ fn world_for(
     }
     let mut words = vec![OsString::from("anybinder"), "run".into()];
     words.extend(traced.manager.then(|| "--manager".into()));
-    words.extend(["--".into(), this_program()?]);
+    words.extend(["--".into(), this_program::path()?]);
     let given: Vec<_> = env::args_os().skip(1).collect();
     // Words behind it are the command's.
     let end = given.iter().position(|word| word == "--").unwrap_or(given.len());

@@ -8,7 +8,6 @@ mod client;
 mod create;
 mod member;
 mod monitor;
-mod name;
 mod protocol;
 mod registry;
 
@@ -23,8 +22,6 @@ use binder_os::readiness::{self, Readiness};
 use binder_os::{descendants, processes};
 use serde::Serialize;
 
-pub(crate) use self::name::WorldName;
-
 use self::client::{Attachment, JoinRequest};
 use self::create::Keep;
 use self::protocol::WorldRequest;
@@ -35,6 +32,7 @@ use crate::cli::{
 };
 use crate::failure::{self, Failure, failed};
 use crate::inspect::table::RecordTable;
+use crate::world_name::WorldName;
 
 /// How long the process of a world may take to end after all others in it.
 const END_TIME: Duration = Duration::from_secs(10);

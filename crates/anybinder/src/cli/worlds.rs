@@ -7,7 +7,7 @@ use binder_os::UserAndGroup;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::WorldOptions;
-use crate::worlds::WorldName;
+use crate::world_name::WorldName;
 
 /// Keep private binder worlds by name, and run commands in them.
 ///

@@ -11,7 +11,6 @@ use binder_os::private_dev::PROC_DIR;
 use binder_os::processes::{self, Fork, Stream};
 use binder_os::signals::{self, Signal};
 
-use super::WorldName;
 use super::member::MemberContext;
 use super::monitor::{Lifetime, WorldMonitor};
 use super::registry::{self, Registry, RegistryLock, WorldDir, WorldRecord};
@@ -21,6 +20,7 @@ use crate::log;
 use crate::metrics;
 use crate::procview::{self, Freshness, Shown};
 use crate::world::{self, SupervisionChoice, World};
+use crate::world_name::WorldName;
 
 /// When a world that is to be made ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use binder_os::{file_lock, processes};
 use serde::{Deserialize, Serialize};
 
-use super::WorldName;
 use crate::failure::{Failure, failed};
+use crate::world_name::WorldName;
 
 /// The worlds of a user.
 #[derive(Debug)]
