@@ -9,6 +9,7 @@
 
 mod access;
 mod crowd;
+mod fair_share;
 pub(crate) mod file;
 mod files;
 mod lane_calls;

@@ -58,15 +58,9 @@ impl DeviceState {
         // A thread has one; what it had is given back when it asks for another.
         let had = |lane: &&mut Lane| lane.caller.process == process && lane.caller.tid == tid;
         self.lanes.lanes.iter_mut().filter(had).for_each(Lane::revoke);
-        let lanes = &self.lanes.lanes;
-        let to_server = lanes.iter().filter(|it| it.target.server == target.server).count();
         let payer = file.payer().uid;
-        let of_user = lanes.iter().filter(|it| it.caller.payer == payer && !it.is_revoked).count();
         let slot = ring.slot_of(tid).ok_or(Errno::EPERM)?;
-        if to_server >= MOST_OF_SERVER || of_user >= MOST_OF_USER || lanes.len() >= MOST_OF_DEVICE {
-            self.lanes.make_room(target.server);
-            return Err(Errno::EMFILE);
-        }
+        self.require_room_for_lane(target.server, payer)?;
         let (place, server_place) = (ring.free_lane_place(), server.free_lane_place());
         let (place, server_place) = place.zip(server_place).ok_or(Errno::EMFILE)?;
         let id = self.lanes.next_id();
@@ -95,6 +89,24 @@ impl DeviceState {
         let place = u32::try_from(place).unwrap_or(u32::MAX);
         let server_euid = target.server_euid;
         Ok(LaneOpen { handle, fd: 0, id: id.number(), place, server_euid })
+    }
+
+    /// Looks whether a user's thread may have a lane to a server. Where all are taken one is taken back, so that it may soon.
+    fn require_room_for_lane(&mut self, server: ProcessKey, payer: u32) -> Result<(), Errno> {
+        let is_to_server = |lane: &Lane| lane.target.server == server;
+        let is_of_user = |lane: &Lane| lane.caller.payer == payer;
+        // A server that keeps lanes which were taken back, by a claim to serve them, keeps them from its own callers alone.
+        let is_granted = |lane: &Lane| !lane.is_revoked;
+        if self.lanes.count(is_of_user) >= MOST_OF_USER {
+            self.lanes.make_room(payer, is_of_user);
+        } else if self.lanes.count(is_to_server) >= MOST_OF_SERVER {
+            self.lanes.make_room(payer, is_to_server);
+        } else if self.lanes.count(is_granted) >= MOST_OF_DEVICE {
+            self.lanes.make_room(payer, is_granted);
+        } else {
+            return Ok(());
+        }
+        Err(Errno::EMFILE)
     }
 
     /// Takes the next lane that is offered to a process.

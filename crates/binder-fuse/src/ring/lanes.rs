@@ -17,11 +17,12 @@ use binder_lane::{LaneId, LaneNote, NoteKind};
 use binder_ring::SlotIndex;
 use binder_uapi::{LaneAccept, LaneOpen, LaneRoom};
 
+use super::fair_share::who_gives_way;
 use super::file::RingFile;
 use crate::files::HeldFile;
 use crate::quota::Charge;
 
-/// A lane is kept for so long at least, if others want one.
+/// A lane is kept for so long at least, if other threads of its user want one.
 const KEPT_FOR: Duration = Duration::from_secs(1);
 /// What a lane takes of the daemon's descriptors until its server has taken it: the segment, and the caller's thread.
 const FILES: usize = 2;
@@ -185,14 +186,19 @@ impl Lanes {
         })
     }
 
-    /// Takes the oldest lane to a server back: another thread wants one. That may not be in use; one that is, is asked for anew.
-    pub(super) fn make_room(&mut self, server: ProcessKey) {
-        let granted =
-            self.lanes.iter_mut().filter(|it| it.target.server == server && !it.is_revoked);
-        if let Some(oldest) = granted.min_by_key(|lane| lane.granted_at)
-            && oldest.granted_at.elapsed() >= KEPT_FOR
-        {
-            oldest.revoke();
+    /// How many there are of these, those included that were taken back and that a thread still serves.
+    pub(super) fn count(&self, is_one: impl Fn(&Lane) -> bool) -> usize {
+        self.lanes.iter().filter(|lane| is_one(lane)).count()
+    }
+
+    /// Takes one of these lanes back, of which there can be no more: another thread, for which `payer` pays, wants one, and asks anew.
+    pub(super) fn make_room(&mut self, payer: u32, is_one: impl Fn(&Lane) -> bool) {
+        let granted = self.lanes.iter_mut().filter(|it| !it.is_revoked && is_one(it));
+        let mut granted: Vec<_> = granted.collect();
+        let holders: Vec<_> =
+            granted.iter().map(|it| (it.caller.payer, it.granted_at.elapsed())).collect();
+        if let Some(at) = which_makes_room(payer, &holders) {
+            granted[at].revoke();
         }
     }
 
@@ -218,5 +224,40 @@ impl Lanes {
             id = id.next();
         }
         id
+    }
+}
+
+/// Which of some lanes makes room for one of a user, by who pays for each and how long it was granted: the oldest of the user who has
+/// many more than that one; else the oldest of those who have more, or of the user's own, in turns. That may not be in use; the thread of
+/// one that is asks for another.
+fn which_makes_room(user: u32, holders: &[(u32, Duration)]) -> Option<usize> {
+    let users: Vec<_> = holders.iter().map(|it| it.0).collect();
+    let count = |user: u32| users.iter().filter(|it| **it == user).count();
+    let oldest = |may_give: &dyn Fn(u32) -> bool| {
+        (0..holders.len()).filter(|at| may_give(users[*at])).max_by_key(|at| holders[*at].1)
+    };
+    if let Some(other) = who_gives_way(user, &users) {
+        return oldest(&|its| its == other);
+    }
+    let own = count(user);
+    oldest(&|its| its == user || count(its) > own).filter(|at| holders[*at].1 >= KEPT_FOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_made_by_who_has_the_most_or_by_a_users_own_lane() {
+        let old = KEPT_FOR * 3;
+        let holders = [(1, old), (2, KEPT_FOR), (2, old), (2, Duration::ZERO)];
+        assert_eq!(which_makes_room(3, &holders), Some(2), "the oldest of whom has the most");
+        assert_eq!(which_makes_room(1, &holders), Some(2));
+        assert_eq!(which_makes_room(2, &holders), Some(2), "it has the most itself");
+        assert_eq!(which_makes_room(3, &holders[..2]), Some(0), "each has one, in turns");
+        assert_eq!(which_makes_room(1, &holders[..2]), Some(0), "its own");
+        assert_eq!(which_makes_room(2, &holders[..2]), Some(1), "its own, though others are older");
+        assert_eq!(which_makes_room(2, &holders[3..]), None, "it was granted just now");
+        assert_eq!(which_makes_room(1, &[]), None);
     }
 }

@@ -16,6 +16,7 @@ use binder_ring::layout::NO_CPU;
 use binder_ring::{BellState, SlotIndex};
 
 use super::crowd::Crowd;
+use super::fair_share::who_gives_way;
 use super::file::RingFile;
 use super::rings::{BegunCall, Rings};
 use super::urgency::Urgency;
@@ -132,7 +133,8 @@ impl WatchList {
         for newcomer in newcomers.drain(..) {
             if self.watched.len() >= MOST_BELLS {
                 let users: Vec<_> = self.watched.iter().map(Watched::user).collect();
-                let Some(loser) = place_for(newcomer.user(), &users) else {
+                let user = who_gives_way(newcomer.user(), &users);
+                let Some(loser) = users.iter().position(|it| Some(*it) == user) else {
                     newcomer.leave();
                     continue;
                 };
@@ -234,14 +236,6 @@ impl WatchList {
     }
 }
 
-/// Which of the rings, of these users, gives its place up for one of `user`: one of the user who has the most, if it has more
-/// than that user will have. So no user keeps the rings of others from being watched.
-fn place_for(user: u32, users: &[u32]) -> Option<usize> {
-    let count = |user: u32| users.iter().filter(|it| **it == user).count();
-    let (place, most) = (0..users.len()).map(|at| (at, count(users[at]))).max_by_key(|it| it.1)?;
-    (most > count(user) + 1).then_some(place)
-}
-
 impl Watched {
     fn user(&self) -> u32 {
         self.file.payer().uid
@@ -274,20 +268,5 @@ impl Watched {
         self.ring.bell().set(BellState::Unwatched);
         let is_trusted = self.in_vain < MOST_IN_VAIN;
         self.ring.is_watched.store(!is_trusted, Ordering::Release);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_user_with_the_most_rings_gives_one_up_for_a_user_with_fewer() {
-        let users = [1000, 2000, 2000, 2000, 3000];
-        let loser = |user| place_for(user, &users).map(|at| users[at]);
-        assert_eq!([loser(4000), loser(1000)], [Some(2000); 2]);
-        assert_eq!(loser(2000), None, "it would take a place of its own");
-        assert_eq!(place_for(1000, &[1000, 2000, 2000]), None, "no user has many more");
-        assert_eq!(place_for(1000, &[]), None);
     }
 }
