@@ -188,7 +188,7 @@ impl Lanes {
 
     /// How many there are of these, those included that were taken back and that a thread still serves.
     pub(super) fn count(&self, is_one: impl Fn(&Lane) -> bool) -> usize {
-        self.lanes.iter().filter(|lane| is_one(lane)).count()
+        self.lanes.iter().filter(|lane| is_one(lane) && !lane.has_ended()).count()
     }
 
     /// Takes one of these lanes back, of which there can be no more: another thread, for which `payer` pays, wants one, and asks anew.
