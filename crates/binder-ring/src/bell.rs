@@ -102,3 +102,29 @@ impl Bell {
         self.posted.load(Ordering::Relaxed) != 0
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_rings_is_told_what_the_driver_needs() {
+        let bell = Bell::default();
+        assert_eq!(bell.ring(0), Ring::Unwatched);
+        bell.set_awake();
+        assert_eq!(bell.ring(3), Ring::Heard);
+        assert!(bell.has_posted());
+        assert_eq!((bell.take_posted(), bell.take_posted()), (0b1001, 0));
+        assert!(!bell.has_posted());
+        bell.set(BellState::Asleep);
+        assert!(!bell.is_rung());
+        assert_eq!([30, 2].map(|slot| bell.ring(slot)), [Ring::Wake, Ring::Heard], "one wakes it");
+        assert!(bell.is_rung());
+        assert_eq!(bell.take_posted(), 1 << 30 | 0b100);
+        bell.set(BellState::Unwatched);
+        assert_eq!(bell.ring(1), Ring::Unwatched);
+        // A client may write whatever it likes there.
+        bell.word().store(77, Ordering::Relaxed);
+        assert_eq!(bell.ring(1), Ring::Heard);
+    }
+}

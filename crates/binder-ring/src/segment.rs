@@ -314,6 +314,7 @@ mod tests {
     extern crate std;
 
     use std::boxed::Box;
+    use std::vec::Vec;
 
     use super::*;
     use crate::layout::SEGMENT_BYTES;
@@ -327,6 +328,30 @@ mod tests {
         let start = NonNull::from(Box::leak(memory)).cast();
         // SAFETY: it is as long, page-aligned, and leaked.
         unsafe { Segment::new(start) }
+    }
+
+    #[test]
+    fn slots_are_found_by_their_bits_and_there_are_no_others() {
+        let slots: Vec<u32> = SlotIndex::of_bits(u32::MAX).map(SlotIndex::number).collect();
+        assert!(slots.iter().copied().eq(0..SLOTS));
+        let some: Vec<_> = SlotIndex::of_bits(1 << 31 | 1 << 30 | 0b1010).collect();
+        assert_eq!(some.iter().map(|slot| slot.number()).collect::<Vec<_>>(), [1, 3, 30]);
+        assert_eq!(some.iter().fold(0, |bits, slot| bits | slot.bit()), 1 << 30 | 0b1010);
+        assert_eq!(SlotIndex::of_bits(0).count(), 0);
+        assert_eq!((SlotIndex::new(SLOTS), SlotIndex::all().count()), (None, SLOTS as usize));
+    }
+
+    #[test]
+    fn a_kind_of_request_is_what_its_client_has_claimed() {
+        for kind in [
+            RequestKind::Call,
+            RequestKind::CallAtOnce,
+            RequestKind::Socket(7),
+            RequestKind::Numbers(3),
+        ] {
+            assert_eq!(RequestKind::of_claims(kind.claims()), kind);
+        }
+        assert_eq!(RequestKind::of_claims([4, 9]), RequestKind::Call, "there is no such kind");
     }
 
     #[test]
