@@ -101,7 +101,7 @@ impl LaneServer {
         self.owes_completion
     }
 
-    /// Tells that a reply is over, once what is written is run.
+    /// Tells that a reply is over, once what is written is run, up to a command that fails: of that the driver tells then.
     #[cold]
     pub(super) fn tell_completion(
         &mut self,
@@ -112,20 +112,28 @@ impl LaneServer {
         let mut returns = LaneReturns::new();
         let room = call.read_size.saturating_sub(call.read_consumed);
         free_if_idle(system, call, parsed);
-        let is_written = parsed.is_idle() || room > 0 && write_by_ring(system, call);
-        if is_written && room == 0 {
+        let is_run =
+            parsed.is_idle() || room > 0 && run_by_ring(system, call) == RingOutcome::Done(Ok(()));
+        if is_run && room == 0 {
             return LaneEnd::Done;
         }
-        if !is_written || room < returns.bytes().len() as u64 {
+        let has_room = room >= LaneReturns::COMPLETION_ROOM as u64;
+        let has_failed = call.write_consumed != call.write_size;
+        if !is_run || room < returns.bytes().len() as u64 || has_failed && !has_room {
             return LaneEnd::ByRing;
         }
-        if room < LaneReturns::COMPLETION_ROOM as u64 {
-            return finish(system, call, &returns);
+        if has_room {
+            returns.push(BR_TRANSACTION_COMPLETE);
+            self.owes_completion = false;
         }
-        returns.push(BR_TRANSACTION_COMPLETE);
-        self.owes_completion = false;
+        let write_consumed = call.write_consumed;
         let end = finish(system, call, &returns);
-        if end == LaneEnd::Done && !parsed.is_idle() && standing(system) & IN_NO_CALL == 0 {
+        call.write_consumed = write_consumed;
+        if has_room
+            && end == LaneEnd::Done
+            && !parsed.is_idle()
+            && standing(system) & IN_NO_CALL == 0
+        {
             // What has come for the thread alone is told in the same go. It may be nothing.
             let _ = system.by_ring_waiting(ReadWait::Never, call);
         }
@@ -397,11 +405,17 @@ impl Returns {
     }
 }
 
-/// Has the driver run all commands, and reads nothing. Says whether it did.
-fn write_by_ring(system: &impl LaneServing, call: &mut BinderWriteRead) -> bool {
+/// Has the driver run commands, and reads nothing.
+fn run_by_ring(system: &impl LaneServing, call: &mut BinderWriteRead) -> RingOutcome {
     let read_size = core::mem::replace(&mut call.read_size, call.read_consumed);
     let outcome = system.by_ring(call);
     call.read_size = read_size;
+    outcome
+}
+
+/// The same. Says whether it has run them all.
+fn write_by_ring(system: &impl LaneServing, call: &mut BinderWriteRead) -> bool {
+    let outcome = run_by_ring(system, call);
     outcome == RingOutcome::Done(Ok(())) && call.write_consumed == call.write_size
 }
 

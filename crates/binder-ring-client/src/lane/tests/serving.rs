@@ -184,6 +184,31 @@ fn who_replies_without_a_read_hears_of_it_by_the_next() {
 }
 
 #[test]
+fn a_completion_comes_before_what_the_driver_tells_of_a_command_that_fails() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    server.serve();
+    assert_eq!(server.run(&answer(), 0).0, DONE);
+    process.driver.set(|process, call| {
+        process.standing().store(0, Ordering::Relaxed);
+        call.write_consumed = 4;
+        RingOutcome::Done(Ok(()))
+    });
+    let commands = [BC_ENTER_LOOPER; 2].map(u32::to_ne_bytes).concat();
+    // Where that has no room beside it, that is told first.
+    let (outcome, call) = server.run(&commands, 79);
+    assert_eq!((outcome, call.write_consumed, process.by_ring.replace(0)), (DONE, 4, 2));
+    assert!(process.returns.take().is_empty());
+    let (outcome, call) = server.run(&commands, 256);
+    assert_eq!((outcome, call.write_consumed, call.read_consumed), (DONE, 4, 8));
+    assert_eq!((process.returns.take(), process.at_once.get()), (completion(), 1));
+    // It is told once.
+    process.driver.set(run_all);
+    assert_eq!(server.run(&[], 256).0, DONE);
+    assert!(process.returns.take().is_empty());
+}
+
+#[test]
 fn a_call_by_another_user_than_the_lane_was_granted_to_is_declined() {
     let process = Process::new();
     let mut server = Server::of(&process);
