@@ -98,9 +98,22 @@ impl TestFrontend {
         command: u32,
         bytes: &[u8],
     ) -> Vec<Action<u32>> {
+        self.prepared_ioctl(self.request(unique, tid), command, bytes, |_| {})
+    }
+
+    /// The same, by a door that has prepared the call.
+    pub(crate) fn prepared_ioctl(
+        &mut self,
+        request: RequestContext,
+        command: u32,
+        bytes: &[u8],
+        prepare: impl FnOnce(&mut Call),
+    ) -> Vec<Action<u32>> {
         let data = IoctlData::new(bytes).expect("a struct of the driver's");
-        let call = Call::new(self.request(unique, tid), data).into();
-        self.handle(Event::Ioctl { call, thread: CallingThread::default(), command })
+        let mut call = Call::new(request, data);
+        prepare(&mut call);
+        let (call, thread) = (call.into(), CallingThread::default());
+        self.handle(Event::Ioctl { call, thread, command })
     }
 
     /// A thread makes a call that is answered at once.

@@ -110,11 +110,9 @@ fn a_read_at_once_finds_nothing_and_does_not_sleep() {
     let mut device = TestFrontend::new(false);
     assert_eq!(answers(&device.call(1, TID)), [(1, Answer::Done)]);
     let read = BinderWriteRead { read_size: 256, ..BinderWriteRead::default() };
-    let data = IoctlData::new(read.as_bytes()).expect("a struct of the driver's");
-    let mut call = Call::new(device.request(2, TID), data);
-    call.read_at_once();
-    let (call, thread) = (call.into(), CallingThread::default());
-    let written = access(device.handle(Event::Ioctl { call, thread, command: BINDER_WRITE_READ }));
+    let (request, bytes) = (device.request(2, TID), read.as_bytes());
+    let begun = device.prepared_ioctl(request, BINDER_WRITE_READ, bytes, Call::read_at_once);
+    let written = access(begun);
     assert_eq!(answers(&device.accessed(written, AccessEnd::Done)), failed(2, Errno::EAGAIN));
     // The next one sleeps, as any.
     assert!(device.ioctl(4, TID, BINDER_WRITE_READ, read.as_bytes()).is_empty());
@@ -129,11 +127,7 @@ fn prepared(
     prepare: impl FnOnce(&mut Call),
 ) -> Vec<Action<u32>> {
     let read = BinderWriteRead { read_size, read_buffer: 0x1000, ..BinderWriteRead::default() };
-    let data = IoctlData::new(read.as_bytes()).expect("a struct of the driver's");
-    let mut call = Call::new(device.request(2, TID), data);
-    prepare(&mut call);
-    let (call, thread) = (call.into(), CallingThread::default());
-    device.handle(Event::Ioctl { call, thread, command: BINDER_WRITE_READ })
+    device.prepared_ioctl(device.request(2, TID), BINDER_WRITE_READ, read.as_bytes(), prepare)
 }
 
 fn answered(mut actions: Vec<Action<u32>>) -> (Box<Call>, Answer) {
