@@ -507,8 +507,17 @@ pub(super) fn finish(
     call: &mut BinderWriteRead,
     returns: &LaneReturns,
 ) -> LaneEnd {
-    let bytes = returns.bytes();
     call.write_consumed = call.write_size;
+    tell(system, call, returns)
+}
+
+/// Ends a call with returns, however far its commands were run.
+pub(super) fn tell(
+    system: &impl LaneSystem,
+    call: &mut BinderWriteRead,
+    returns: &LaneReturns,
+) -> LaneEnd {
+    let bytes = returns.bytes();
     let address = call.read_buffer.wrapping_add(call.read_consumed);
     if let Err(error) = system.write_returns(address, bytes) {
         return LaneEnd::Ended(RingOutcome::Done(Err(error)));

@@ -13,7 +13,7 @@ use binder_ring::layout::{IN_NO_CALL, IS_LOOPER};
 use binder_uapi::{BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderWriteRead, Errno};
 
 use super::LaneEnd;
-use super::caller::finish;
+use super::caller::{finish, tell};
 use super::commands::{LaneCommands, LaneReturns};
 use super::look::{LaneLooks, Looked};
 use super::served::{HeldLane, MOST_SERVED, ServedLanes, ServedPlace};
@@ -122,18 +122,13 @@ impl LaneServer {
         if !is_run || room < returns.bytes().len() as u64 || has_failed && !has_room {
             return LaneEnd::ByRing;
         }
-        if has_room {
-            returns.push(BR_TRANSACTION_COMPLETE);
-            self.owes_completion = false;
+        if !has_room {
+            return tell(system, call, &returns);
         }
-        let write_consumed = call.write_consumed;
-        let end = finish(system, call, &returns);
-        call.write_consumed = write_consumed;
-        if has_room
-            && end == LaneEnd::Done
-            && !parsed.is_idle()
-            && standing(system) & IN_NO_CALL == 0
-        {
+        returns.push(BR_TRANSACTION_COMPLETE);
+        self.owes_completion = false;
+        let end = tell(system, call, &returns);
+        if end == LaneEnd::Done && !parsed.is_idle() && standing(system) & IN_NO_CALL == 0 {
             // What has come for the thread alone is told in the same go. It may be nothing.
             let _ = system.by_ring_waiting(ReadWait::Never, call);
         }
