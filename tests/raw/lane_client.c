@@ -14,8 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/time.h>
 
-// What the service is asked for beside ECHO: of `lane_server` or of the program `lane_checks`.
-enum { SLOW = 3, END = 1004 };
 // The second is the one by which handlers call and wait.
 static int device, handlers_device;
 

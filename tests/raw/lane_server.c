@@ -19,12 +19,8 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 
-// What the service is asked for beside ECHO and WHO, to which it answers with the caller's process as well.
+// What the service is asked for beside ECHO, SLOW, END, and WHO, to which it answers with the caller's process as well.
 enum {
-	// The call's bytes, after a while.
-	SLOW = 3,
-	// Nothing: it ends.
-	END = 1004,
 	// To have a signal come a little later, with a handler that has these flags.
 	SIGNAL = 5,
 	// How often a signal has ended a read.

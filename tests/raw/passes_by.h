@@ -5,6 +5,13 @@
 
 #include "echo.h"
 
+// What a service of `lane_server` or of the program `lane_checks` is asked for beside ECHO.
+enum {
+	// The call's bytes, after a while.
+	SLOW = 3,
+	// Nothing: it ends.
+	END = 1004,
+};
 // So many calls bring a lane into use.
 enum { WARM_UP = 40 };
 // So often as many do where a lane was refused before, and is asked for again after ever more calls.
