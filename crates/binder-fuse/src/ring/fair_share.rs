@@ -3,9 +3,14 @@
 /// Which of the users who have the places, one entry for each, gives one up for one of `user`: the one who has the most, if it has
 /// more than that user will have. So no user keeps the others from having some.
 pub(super) fn who_gives_way(user: u32, users: &[u32]) -> Option<u32> {
-    let count = |user: u32| users.iter().filter(|it| **it == user).count();
-    let (loser, most) = users.iter().map(|it| (*it, count(*it))).max_by_key(|it| it.1)?;
-    (most > count(user) + 1).then_some(loser)
+    let places = users.iter().map(|it| (*it, places_of(*it, users)));
+    let (loser, most) = places.max_by_key(|it| it.1)?;
+    (most > places_of(user, users) + 1).then_some(loser)
+}
+
+/// How many of these places a user has.
+pub(super) fn places_of(user: u32, users: &[u32]) -> usize {
+    users.iter().filter(|it| **it == user).count()
 }
 
 #[cfg(test)]

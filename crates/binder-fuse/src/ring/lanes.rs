@@ -17,7 +17,7 @@ use binder_lane::{LaneId, LaneNote, NoteKind};
 use binder_ring::SlotIndex;
 use binder_uapi::{LaneAccept, LaneOpen, LaneRoom};
 
-use super::fair_share::who_gives_way;
+use super::fair_share::{places_of, who_gives_way};
 use super::file::RingFile;
 use crate::files::HeldFile;
 use crate::quota::Charge;
@@ -232,15 +232,15 @@ impl Lanes {
 /// one that is asks for another.
 fn which_makes_room(user: u32, holders: &[(u32, Duration)]) -> Option<usize> {
     let users: Vec<_> = holders.iter().map(|it| it.0).collect();
-    let count = |user: u32| users.iter().filter(|it| **it == user).count();
     let oldest = |may_give: &dyn Fn(u32) -> bool| {
         (0..holders.len()).filter(|at| may_give(users[*at])).max_by_key(|at| holders[*at].1)
     };
     if let Some(other) = who_gives_way(user, &users) {
         return oldest(&|its| its == other);
     }
-    let own = count(user);
-    oldest(&|its| its == user || count(its) > own).filter(|at| holders[*at].1 >= KEPT_FOR)
+    let own = places_of(user, &users);
+    oldest(&|its| its == user || places_of(its, &users) > own)
+        .filter(|at| holders[*at].1 >= KEPT_FOR)
 }
 
 #[cfg(test)]
