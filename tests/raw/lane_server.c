@@ -37,6 +37,10 @@ enum {
 	CONFINE = 11,
 	// The lowest number that a new descriptor gets.
 	LOWEST = 12,
+	// To have its thread leave the driver, and begin anew. The call's word is what the driver has sent on before.
+	LEAVE = 13,
+	// How many have left a call that had passed the driver by.
+	LEFT = 14,
 };
 // Longer than a call stays in a lane.
 enum { A_WHILE_US = 60000 };
@@ -46,6 +50,7 @@ enum { MOST_BYTES = 256 << 10 };
 static int served;
 static int is_eager;
 static atomic_uint interruptions;
+static atomic_uint left;
 static volatile sig_atomic_t handled;
 static uint32_t kept;
 
@@ -119,6 +124,17 @@ static void next_call(const void *commands, size_t size, struct binder_transacti
 	}
 }
 
+// Leaves the driver, which then knows of the call that this thread serves, if it did not before.
+static void leave(uint32_t sent_before)
+{
+	int unused = 0, passed_by = sent() == sent_before;
+	CHECK(ioctl(served, BINDER_THREAD_EXIT, &unused) == 0);
+	if (passed_by) {
+		CHECK(sent() != sent_before);
+		left++;
+	}
+}
+
 static void *serve_calls(void *is_first)
 {
 	uint8_t *data = malloc(MOST_BYTES);
@@ -172,6 +188,14 @@ static void *serve_calls(void *is_first)
 			break;
 		case CONFINE:
 			confine();
+			break;
+		case LEAVE:
+			leave(word);
+			answer.reply.command = BC_ENTER_LOOPER;
+			next_call(&answer, offsetof(struct answer, reply.transaction), &call);
+			continue;
+		case LEFT:
+			answer_word(&answer, data, left);
 			break;
 		case LOWEST:
 			lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -315,6 +339,16 @@ static void relays(void)
 	}
 }
 
+// Who leaves the driver while it serves has ended, for its caller, and serves others later.
+static void leaves(void)
+{
+	for (int round = 0; ask(device, LEFT, 0) < 3; round++) {
+		CHECK(round < MOST_ROUNDS);
+		warm_up();
+		CHECK(ask(device, LEAVE, sent()) == BR_DEAD_REPLY);
+	}
+}
+
 // No child has a lane of its parent, and no descriptor stays of one.
 static void files(void)
 {
@@ -401,8 +435,9 @@ static void play(void)
 		const char *name;
 		void (*play)(void);
 	} scenes[] = { { "signals", signals },	 { "identities", identities }, { "nesting", nesting },
-		       { "relays", relays },	 { "files", files },	       { "crowds", crowds },
-		       { "confined", confined }, { "ends", ends },	       { "filtered", filtered } };
+		       { "relays", relays },	 { "leaves", leaves },	       { "files", files },
+		       { "crowds", crowds },	 { "confined", confined },     { "ends", ends },
+		       { "filtered", filtered } };
 	for (is_eager = 0; is_eager < 2; is_eager++) {
 		alarm(HANG_TIMEOUT_S);
 		start_service(serve_until_killed);

@@ -2,8 +2,9 @@
 
 #![expect(unsafe_code, reason = "a symbol of the C library is defined")]
 
-use binder_uapi::BINDER_WRITE_READ;
+use binder_uapi::{BINDER_THREAD_EXIT, BINDER_WRITE_READ};
 
+use crate::thread_exit::thread_exit;
 use crate::write_read::write_read;
 use crate::{errno, syscall};
 
@@ -15,12 +16,13 @@ use crate::{errno, syscall};
 #[expect(clippy::cast_possible_truncation, reason = "the kernel looks at the lower halves, too")]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ioctl(fd: i32, request: usize, argument: usize) -> i32 {
-    let result = if request as u32 == BINDER_WRITE_READ {
+    let result = match request as u32 {
         // SAFETY: the caller's promise.
-        unsafe { write_read(fd, argument) }
-    } else {
-        // SAFETY: the caller's promise.
-        unsafe { syscall::ioctl(fd, request, argument) }
+        BINDER_WRITE_READ => unsafe { write_read(fd, argument) },
+        // SAFETY: as above.
+        BINDER_THREAD_EXIT => unsafe { thread_exit(fd, argument) },
+        // SAFETY: as above.
+        _ => unsafe { syscall::ioctl(fd, request, argument) },
     };
     if (-4095..0).contains(&result) {
         errno::set(-(result as i32));

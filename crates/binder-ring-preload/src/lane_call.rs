@@ -64,6 +64,16 @@ pub(crate) fn leave(device: DeviceCalls<'_, '_>, slot: SlotIndex, memory: &Progr
     }
 }
 
+/// Has the driver take over what the thread serves, which the driver is to forget.
+#[cold]
+pub(crate) fn exit(device: DeviceCalls<'_, '_>, slot: SlotIndex, memory: &ProgramMemory<'_>) {
+    if let Some(busy) = device.ring.lanes().enter(slot) {
+        let system = LaneCall::new(device, slot, memory, busy);
+        // SAFETY: as above.
+        unsafe { system.busy.thread() }.exit(&system);
+    }
+}
+
 /// Frees the buffers of lanes that commands have freed which were run, from `start` on.
 #[cold]
 pub(crate) fn free_run(

@@ -413,6 +413,12 @@ impl<'t> RingUse<'t> {
         Some(slot)
     }
 
+    /// The slot that this thread has claimed. Asks the kernel who it is, if the thread is not known.
+    #[cold]
+    pub(crate) fn claimed_slot(&self) -> Option<SlotIndex> {
+        self.known_slot().or_else(|| self.ring().slot_of(known_thread::own_number()))
+    }
+
     fn claim(&self, tid: u32) -> Option<SlotIndex> {
         let slot = self.ring().claim(tid)?;
         self.note_of(slot).clear();

@@ -17,10 +17,11 @@ use crate::program_memory::ProgramMemory;
 use crate::ring_table::{FileRing, NoRing, RingTable, RingUse};
 use crate::{canary, environment, lane_call, processor, syscall};
 
-static RINGS: RingTable = RingTable::new();
+/// The rings of this process.
+pub(crate) static RINGS: RingTable = RingTable::new();
 
 /// The driver turns it when the program confines its system calls.
-static SWITCH: RingSwitch = RingSwitch::new();
+pub(crate) static SWITCH: RingSwitch = RingSwitch::new();
 
 /// Does what the ioctl does, and returns what the kernel would.
 ///

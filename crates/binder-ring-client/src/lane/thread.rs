@@ -99,6 +99,13 @@ impl<P> ThreadLanes<P> {
         self.server.hand_over(system);
     }
 
+    /// Forgets what the thread has served, of which the driver forgets all by the ioctl that follows. A call that it serves is the
+    /// driver's then, whose caller hears that the thread is gone.
+    pub fn exit(&mut self, system: &impl LaneServing<Place = P>) {
+        self.server.hand_over(system);
+        self.server.end(system.ring(), system.slot(), system.served());
+    }
+
     /// Ends what the thread has, which makes no calls any more. Returns what the process has of the lane by which it has called.
     pub fn end<S: ServedPlace>(
         &mut self,

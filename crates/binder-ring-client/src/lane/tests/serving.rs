@@ -276,6 +276,32 @@ fn a_server_that_calls_has_the_driver_take_over() {
 }
 
 #[test]
+fn a_thread_that_exits_is_told_nothing_of_what_was_before() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    server.serve();
+    server.thread.exit(&process);
+    assert!(!server.thread.is_serving(), "it is the driver's");
+    assert_eq!(server.state(), LaneState::Cold);
+    process.is_lent.set(false);
+    // One of a caller that is gone is nobody's.
+    process.adopts.set(Err(Errno::ESRCH));
+    server.serve();
+    server.thread.exit(&process);
+    assert!(!server.thread.is_serving());
+    assert!(!process.note().is(LaneId::new(LANE).expect("its number"), NoteKind::Serves));
+    process.is_lent.set(false);
+    // Nor does it hear of its last reply.
+    server.serve();
+    assert_eq!(server.run(&answer(), 0).0, DONE);
+    server.thread.exit(&process);
+    assert_eq!(server.state(), LaneState::Cold);
+    assert_eq!(server.run(&BC_ENTER_LOOPER.to_ne_bytes(), 256).0, DONE);
+    assert!(process.returns.take().is_empty());
+    server.serve();
+}
+
+#[test]
 fn a_thread_that_has_callers_wait_looks_at_no_lane_for_some_replies() {
     let process = Process::new();
     let mut server = Server::of(&process);
