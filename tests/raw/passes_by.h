@@ -75,7 +75,7 @@ static inline int passes_by(int by)
 	return passes_by_within(MOST_ROUNDS, by);
 }
 
-enum { CALLERS = 28, CALLS_OF_EACH = 300 };
+enum { CALLERS = 28, CALLS_OF_EACH = 100 };
 
 static inline void *call_on(void *by)
 {

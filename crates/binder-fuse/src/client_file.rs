@@ -1,5 +1,5 @@
 //! An open file of a device and the process that opened it, as threads of ours know it without the device's
-//! lock: its threads, its memory, what /proc says of it.
+//! lock: its threads, its memory, and what was seen of how it uses the file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,21 +8,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use binder_core::{Errno, MappingArea, Opener, ProcessKey, UidMap, UidRange};
+use binder_core::{Errno, MappingArea, ProcessKey};
 use binder_frontend::{CallingThread, Cancelled, RequestContext};
 use binder_os::client_files::{self, TakeError};
 use binder_os::{
-    CancelToken, ClientThread, FileId, PinnedMemory, ThreadStatus, ThreadWatch, client_thread,
-    credentials, proc_files,
+    ClientThread, FileId, PinnedMemory, ThreadStatus, ThreadWatch, client_thread, credentials,
+    proc_files,
 };
 
 use crate::blocking_pool::BlockingPool;
 use crate::descriptors::{PER_FILE, PER_MEMORY, PER_THREAD};
 use crate::device::Device;
 use crate::files::HeldFile;
-use crate::memory_handle::MemoryHandle;
+use crate::mapping_place::{MappingLook, MappingPlace};
+use crate::memory_handle::{MemoryHandle, MemoryHandles};
 use crate::open_mode::OpenMode;
-use crate::pids::Pids;
 use crate::process_handles::ProcessHandle;
 use crate::quota::{Account, Charge};
 use crate::read_ahead::Habits;
@@ -32,12 +32,6 @@ use crate::watched::{ThreadName, Watched};
 
 /// How often a process with too many threads may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
-
-/// How often a process that lets a call wait is looked at: it may have its receive buffer no more.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// As many memory handles of a client are kept for the next calls.
-const KEPT_MEMORIES: usize = 2;
 
 /// A thread of another process has called: the addresses it names lie in memory of its own.
 #[derive(Debug)]
@@ -70,31 +64,6 @@ struct Threads {
     counted_at: Option<Instant>,
 }
 
-/// The memory handles of a client.
-#[derive(Debug, Default)]
-struct Memories {
-    places: Vec<MemoryPlace>,
-    /// Requests that are to get no handle any more.
-    given_up: Vec<u64>,
-}
-
-/// The place of a memory handle, which is lent in its box: that moves cheaply.
-#[derive(Debug)]
-struct MemoryPlace {
-    /// None while it is in use, for this request.
-    handle: Option<Box<MemoryHandle>>,
-    unique: u64,
-    token: Arc<CancelToken>,
-}
-
-/// Where the receive buffer is mapped, as far as that is known.
-#[derive(Debug, Default)]
-struct MappingPlace {
-    base: Option<u64>,
-    /// When it was last looked at whether it is there still.
-    looked_at: Option<Instant>,
-}
-
 /// An open file of a device.
 #[derive(Debug)]
 pub(crate) struct ClientFile {
@@ -114,42 +83,10 @@ pub(crate) struct ClientFile {
     /// Its threads have waited for work otherwise than by reads.
     polls: AtomicBool,
     is_closed: AtomicBool,
-    memories: Mutex<Memories>,
-    place: Mutex<MappingPlace>,
-    /// Held by a look at the mapping that is under way.
-    look: Arc<()>,
+    memories: MemoryHandles,
+    place: MappingPlace,
     mode: Mutex<OpenMode>,
     ring: RwLock<Option<Arc<RingFile>>>,
-}
-
-/// A look at whether a process still has its receive buffer mapped. It takes as long as others keep the
-/// process's mappings to themselves.
-#[derive(Debug)]
-pub(crate) struct MappingLook {
-    pub(crate) payer: Account,
-    threads: Vec<u32>,
-    file: FileId,
-    /// Where it was mapped, if that is known.
-    base: Option<u64>,
-    _under_way: Arc<()>,
-}
-
-impl MappingLook {
-    /// Whether it is sure that it has not, or not where it was: what it was told to find there is not.
-    pub(crate) fn finds_none(&self) -> bool {
-        // All threads have the same memory; one that has ended shows none.
-        let find = |tid: &u32| proc_files::find_mapping(self.payer.pid, *tid, self.file).ok();
-        self.threads.iter().find_map(find).is_some_and(|found| match found {
-            Some((base, _)) => self.base.is_some_and(|known| known != base),
-            None => true,
-        })
-    }
-}
-
-impl MemoryPlace {
-    fn is_used_for(&self, unique: u64) -> bool {
-        self.handle.is_none() && self.unique == unique
-    }
 }
 
 impl ClientFile {
@@ -170,9 +107,8 @@ impl ClientFile {
             has_filter: AtomicBool::new(false),
             polls: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
-            memories: Mutex::default(),
-            place: Mutex::default(),
-            look: Arc::default(),
+            memories: MemoryHandles::default(),
+            place: MappingPlace::default(),
             mode: Mutex::new(OpenMode::new(is_nonblocking)),
             ring: RwLock::default(),
         }
@@ -238,26 +174,23 @@ impl ClientFile {
 
     /// The uid, at this moment, of a thread that has called. `None` if it has ended, or cannot be asked.
     pub(crate) fn caller_uid(&self, tid: u32) -> Option<u32> {
-        let threads = self.threads();
-        let pidfd = match threads.by_tid.get(&tid)?.thread.pidfd() {
-            Some(pidfd) => pidfd,
-            // That of a process is its first thread's.
-            None if tid == self.pid => self.known.pidfd.as_fd(),
-            None => return None,
-        };
-        credentials::fsuid(pidfd).ok()
+        self.with_pidfd(tid, |pidfd| credentials::fsuid(pidfd).ok())
     }
 
     /// A pidfd by which the uids of a thread that has called can be asked for. None where there is none.
     pub(crate) fn thread_pidfd(&self, tid: u32) -> Option<OwnedFd> {
+        self.with_pidfd(tid, |pidfd| pidfd.try_clone_to_owned().ok())
+    }
+
+    /// Uses the pidfd of a thread that has called, if there is one.
+    fn with_pidfd<T>(&self, tid: u32, by: impl FnOnce(BorrowedFd<'_>) -> Option<T>) -> Option<T> {
         let threads = self.threads();
-        let pidfd = match threads.by_tid.get(&tid)?.thread.pidfd() {
+        by(match threads.by_tid.get(&tid)?.thread.pidfd() {
             Some(pidfd) => pidfd,
             // That of a process is its first thread's.
             None if tid == self.pid => self.known.pidfd.as_fd(),
             None => return None,
-        };
-        pidfd.try_clone_to_owned().ok()
+        })
     }
 
     /// The ring of its process, if there is one.
@@ -355,53 +288,17 @@ impl ClientFile {
     /// Lends its memory, as thread `tid` has it, whose request is unanswered. Several may access it at the
     /// same time.
     pub(crate) fn lend_memory(&self, unique: u64, tid: u32) -> Box<MemoryHandle> {
-        self.lend(self.memories(), unique, tid)
+        self.memories.lend(unique, tid, || self.make_memory())
     }
 
     /// The same, unless the access for that request was [given up](Self::cancel) before it was begun.
     pub(crate) fn lend_memory_if_wanted(&self, unique: u64, tid: u32) -> Option<Box<MemoryHandle>> {
-        let mut memories = self.memories();
-        if let Some(at) = memories.given_up.iter().position(|it| *it == unique) {
-            memories.given_up.swap_remove(at);
-            return None;
-        }
-        Some(self.lend(memories, unique, tid))
-    }
-
-    fn lend(
-        &self,
-        mut memories: MutexGuard<'_, Memories>,
-        unique: u64,
-        tid: u32,
-    ) -> Box<MemoryHandle> {
-        let idle = memories.places.iter_mut().find_map(|place| {
-            let handle = place.handle.take()?;
-            place.unique = unique;
-            Some(handle)
-        });
-        let mut handle = idle.unwrap_or_else(|| {
-            let handle = self.make_memory();
-            let token = handle.memory.cancel_token().clone();
-            memories.places.push(MemoryPlace { handle: None, unique, token });
-            handle
-        });
-        drop(memories);
-        handle.memory.use_thread(tid);
-        handle
+        self.memories.lend_if_wanted(unique, tid, || self.make_memory())
     }
 
     /// Takes it back, for the next. Says whether it was cut off meanwhile.
     pub(crate) fn take_back_memory(&self, unique: u64, handle: Box<MemoryHandle>) -> bool {
-        let mut memories = self.memories();
-        let is_cut = handle.memory.cancel_token().is_cancelled();
-        if let Some(at) = memories.places.iter().position(|place| place.is_used_for(unique)) {
-            if is_cut || at >= KEPT_MEMORIES {
-                memories.places.swap_remove(at);
-            } else {
-                memories.places[at].handle = Some(handle);
-            }
-        }
-        is_cut
+        self.memories.take_back(unique, handle)
     }
 
     fn make_memory(&self) -> Box<MemoryHandle> {
@@ -416,20 +313,7 @@ impl ClientFile {
     /// Gives up an access for a request whose thread has a signal to handle, as far as can be. Says whether
     /// it did.
     pub(crate) fn cancel(&self, unique: u64, tid: u32, what: Cancelled) -> bool {
-        let is_killed = is_killed(tid);
-        let mut memories = self.memories();
-        match memories.places.iter().find(|place| place.is_used_for(unique)) {
-            Some(MemoryPlace { token, .. }) => {
-                let may_end = is_killed || (what == Cancelled::Fetch && token.is_in_use());
-                may_end && token.cancel()
-            }
-            None => {
-                if is_killed {
-                    memories.given_up.push(unique);
-                }
-                is_killed
-            }
-        }
+        self.memories.cancel(unique, is_killed(tid), what == Cancelled::Fetch)
     }
 
     /// Takes the file that thread `tid` has open as `fd`: threads may have tables of their own.
@@ -498,49 +382,14 @@ impl ClientFile {
     /// Begins a look at whether the process still has its receive buffer mapped; none while there was one
     /// a moment ago, or one is under way.
     pub(crate) fn begin_look(&self) -> Option<MappingLook> {
-        let mut place = self.place();
-        let is_due = place.looked_at.is_none_or(|at| at.elapsed() >= LOOK_EVERY);
-        if !is_due || Arc::strong_count(&self.look) > 1 {
-            return None;
-        }
-        place.looked_at = Some(Instant::now());
-        let base = place.base;
-        drop(place);
-        Some(MappingLook {
-            payer: self.payer(),
-            threads: self.tids(),
-            file: self.id,
-            base,
-            _under_way: self.look.clone(),
-        })
+        self.place.begin_look(self.payer(), || self.tids(), self.id)
     }
 
     /// Finds out where the process mapped its receive buffer; with its memory, pinned before the search, if that
     /// is needed: not for every receive buffer, for the memory of an undumpable process is not ours to open.
     pub(crate) fn locate_mapping(&self) -> io::Result<Option<(Option<PinnedMemory>, MappingArea)>> {
-        let (mut refused, mut is_unmapped) = (None, false);
-        for tid in self.tids() {
-            let search = || {
-                let pinned = self.needs_place.then(|| self.known.memory.pin(tid)).transpose()?;
-                let found = proc_files::find_mapping(self.pid, tid, self.id)?;
-                Ok(found.map(|place| (pinned, place)))
-            };
-            match search() {
-                Ok(Some((pinned, (base, len_bytes)))) => {
-                    self.place().base = Some(base);
-                    return Ok(Some((pinned, MappingArea { base, len_bytes })));
-                }
-                Ok(None) => is_unmapped = true,
-                // This thread has ended; another may live.
-                Err(error) if is_gone(&error) => {}
-                // It may have as well: what /proc has of a first thread that has ended is root's.
-                Err(error) => refused = refused.or(Some(error)),
-            }
-        }
-        if let Some(error) = refused.filter(|_| !is_unmapped) {
-            return Err(error);
-        }
-        Ok(None)
+        let pin = |tid| self.needs_place.then(|| self.known.memory.pin(tid)).transpose();
+        self.place.locate(self.pid, &self.tids(), self.id, pin)
     }
 
     /// The numbers of its threads, the first one in front.
@@ -553,58 +402,9 @@ impl ClientFile {
     fn threads(&self) -> MutexGuard<'_, Threads> {
         self.threads.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
-
-    fn memories(&self) -> MutexGuard<'_, Memories> {
-        self.memories.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn place(&self) -> MutexGuard<'_, MappingPlace> {
-        self.place.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
 }
 
 /// Whether a thread whose request is unanswered has been killed, and ends as soon as that is answered.
 pub(crate) fn is_killed(tid: u32) -> bool {
     ThreadStatus::of(tid).is_ok_and(|status| status.is_killed)
-}
-
-/// Identifies the process that opens a file as user `uid`, with these `numbers` from the daemon's namespace
-/// to its own; `default_label` is for one without a label.
-pub(crate) fn identify(
-    numbers: &[u32],
-    uid: u32,
-    pids: &Pids,
-    default_label: &str,
-) -> io::Result<Opener> {
-    let pid = numbers.first().copied().ok_or(io::ErrorKind::NotFound)?;
-    let label = proc_files::security_label(pid).unwrap_or_else(|| default_label.into());
-    Ok(Opener {
-        pid: pids.adopt(numbers)?,
-        uid,
-        uids: uids_of(pid),
-        security_label: label.into_boxed_slice(),
-    })
-}
-
-/// The uids that a process knows. A process of the daemon's own user namespace knows the same.
-fn uids_of(pid: u32) -> UidMap {
-    let in_same_namespace = proc_files::shares_user_namespace(pid).unwrap_or(true);
-    match proc_files::uid_map(pid) {
-        Ok(ranges) if !in_same_namespace => UidMap::new(
-            ranges
-                .iter()
-                .map(|range| UidRange {
-                    inside: range.inside,
-                    outside: range.outside,
-                    len: range.count,
-                })
-                .collect(),
-        ),
-        Ok(_) | Err(_) => UidMap::identity(),
-    }
-}
-
-/// Whether a thread's files answered that it has ended: a zombie's stand, without a memory.
-fn is_gone(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(Errno::ESRCH.number())
 }

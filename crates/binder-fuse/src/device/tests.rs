@@ -8,9 +8,9 @@ use zerocopy::IntoBytes;
 
 use super::*;
 use crate::client::Client;
-use crate::client_file;
 use crate::descriptors::mappings;
 use crate::mapping::{ReceiveBuffer, Route};
+use crate::opener;
 use crate::pids::Pids;
 use crate::process_handles::ProcessHandles;
 use crate::quota::Account;
@@ -41,8 +41,7 @@ impl UnmountedDevice {
     fn open(&self) -> ProcessKey {
         let payer = Account { pid: std::process::id(), uid: 0 };
         let pids = Pids::of_this_process().expect("/proc is there");
-        let opener =
-            client_file::identify(&[payer.pid], payer.uid, &pids, "label").expect("it is ours");
+        let opener = opener::identify(&[payer.pid], payer.uid, &pids, "label").expect("it is ours");
         let buffer = ReceiveBuffer::new(Route::Store, &self.fuse, 1).expect("there is memory");
         let known = ProcessHandles::get(payer).expect("it is ours");
         let mapping = mappings().take(payer, 1).expect("there are mappings left");

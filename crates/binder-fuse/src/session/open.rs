@@ -10,11 +10,12 @@ use fuse_wire::flags::{FOPEN_DIRECT_IO, FOPEN_KEEP_CACHE, FOPEN_PASSTHROUGH};
 use fuse_wire::{Header, OpenedFile, reply};
 
 use crate::client::{Client, Opened};
-use crate::client_file::{self, ClientFile};
+use crate::client_file::ClientFile;
 use crate::descriptors::mappings;
 use crate::device::{Deferred, Device, DeviceWork, Job};
 use crate::mapping::{ReceiveBuffer, Route};
 use crate::open_mode::O_NONBLOCK;
+use crate::opener;
 use crate::options::BufferRoute;
 use crate::process_handles::ProcessHandles;
 use crate::quota::Account;
@@ -120,7 +121,7 @@ impl SessionShared {
         if let Some(name) = Watched::Process(pid).to_u64() {
             self.threads.add_process(known.pidfd.as_fd(), name)?;
         }
-        let opener = client_file::identify(&numbers, header.uid, &self.pids, &self.security_label)?;
+        let opener = opener::identify(&numbers, header.uid, &self.pids, &self.security_label)?;
         let route = match sharing {
             Sharing::Exclusive => self.route(),
             Sharing::Shared => Route::Private,
