@@ -41,6 +41,8 @@ enum {
 	LEAVE = 13,
 	// How many have left a call that had passed the driver by.
 	LEFT = 14,
+	// To answer by an array of descriptors, which are closed with the buffer of the reply.
+	ARRAY = 15,
 };
 // Longer than a call stays in a lane.
 enum { A_WHILE_US = 60000 };
@@ -124,6 +126,31 @@ static void next_call(const void *commands, size_t size, struct binder_transacti
 	}
 }
 
+// Answers a call by descriptors, and reads the next.
+static void answer_array(const struct answer *answer, struct binder_transaction_data *call)
+{
+	const int numbers[] = { STDERR_FILENO, STDERR_FILENO };
+	struct {
+		struct binder_buffer_object numbers;
+		struct binder_fd_array_object array;
+	} data = {
+		.numbers = { .hdr.type = BINDER_TYPE_PTR, .buffer = (uintptr_t)numbers, .length = sizeof numbers },
+		.array = { .hdr.type = BINDER_TYPE_FDA, .num_fds = 2 },
+	};
+	const binder_size_t offsets[] = { 0, sizeof data.numbers };
+	struct {
+		uint32_t free_command;
+		binder_uintptr_t buffer;
+		uint32_t command;
+		struct binder_transaction_data_sg reply;
+	} __attribute__((packed)) reply = { answer->free_command, answer->buffer, BC_REPLY_SG, { .buffers_size = 8 } };
+	reply.reply.transaction_data.data_size = sizeof data;
+	reply.reply.transaction_data.offsets_size = sizeof offsets;
+	reply.reply.transaction_data.data.ptr.buffer = (uintptr_t)&data;
+	reply.reply.transaction_data.data.ptr.offsets = (uintptr_t)offsets;
+	next_call(&reply, sizeof reply, call);
+}
+
 // Leaves the driver, which then knows of the call that this thread serves, if it did not before.
 static void leave(uint32_t sent_before)
 {
@@ -193,6 +220,9 @@ static void *serve_calls(void *is_first)
 			leave(word);
 			answer.reply.command = BC_ENTER_LOOPER;
 			next_call(&answer, offsetof(struct answer, reply.transaction), &call);
+			continue;
+		case ARRAY:
+			answer_array(&answer, &call);
 			continue;
 		case LEFT:
 			answer_word(&answer, data, left);
@@ -360,6 +390,36 @@ static void files(void)
 	}
 }
 
+static int lowest_number(void)
+{
+	int lowest = dup(STDERR_FILENO);
+	CHECK(lowest >= 0 && close(lowest) == 0);
+	return lowest;
+}
+
+// Descriptors are closed though the buffer with them is freed by what makes a call by a lane.
+static void arrays(void)
+{
+	int lowest = lowest_number();
+	for (uint32_t round = 0; round < 5; round++) {
+		struct binder_transaction_data got;
+		uint32_t word = round;
+		struct send call = call_of(ARRAY, NULL, 0);
+		call.transaction.flags = TF_ACCEPT_FDS;
+		expect(device, &call, sizeof call, BR_REPLY, &got);
+		CHECK(lowest_number() == lowest + 2);
+		warm_up();
+		struct {
+			uint32_t free_command;
+			binder_uintptr_t buffer;
+			struct send send;
+		} __attribute__((packed)) next = { BC_FREE_BUFFER, got.data.ptr.buffer, call_of(ECHO, &word, sizeof word) };
+		expect(device, &next, sizeof next, BR_REPLY, &got);
+		let_go(device, &got);
+		CHECK(lowest_number() == lowest);
+	}
+}
+
 static void crowds(void)
 {
 	call_in_threads(device);
@@ -436,8 +496,8 @@ static void play(void)
 		void (*play)(void);
 	} scenes[] = { { "signals", signals },	 { "identities", identities }, { "nesting", nesting },
 		       { "relays", relays },	 { "leaves", leaves },	       { "files", files },
-		       { "crowds", crowds },	 { "confined", confined },     { "ends", ends },
-		       { "filtered", filtered } };
+		       { "arrays", arrays },	 { "crowds", crowds },	       { "confined", confined },
+		       { "ends", ends },	 { "filtered", filtered } };
 	for (is_eager = 0; is_eager < 2; is_eager++) {
 		alarm(HANG_TIMEOUT_S);
 		start_service(serve_until_killed);

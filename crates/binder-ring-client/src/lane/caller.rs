@@ -223,11 +223,8 @@ impl<P> LaneCaller<P> {
 
 /// Has the driver run the first commands of a call, of so many bytes.
 fn run_first(system: &impl LaneSystem, call: &mut BinderWriteRead, bytes: usize) -> RingOutcome {
-    let (write_size, read_size) = (call.write_size, call.read_size);
     let until = call.write_consumed + bytes as u64;
-    (call.write_size, call.read_size) = (until, call.read_consumed);
-    let outcome = system.by_ring(call);
-    (call.write_size, call.read_size) = (write_size, read_size);
+    let outcome = system.run_commands(call, until);
     if outcome == RingOutcome::Done(Ok(())) && call.write_consumed != until {
         // One of them has failed: the driver goes on, and tells.
         slot_head(system).standing.store(0, Ordering::Relaxed);

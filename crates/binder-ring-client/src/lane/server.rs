@@ -112,8 +112,8 @@ impl LaneServer {
         let mut returns = LaneReturns::new();
         let room = call.read_size.saturating_sub(call.read_consumed);
         free_if_idle(system, call, parsed);
-        let is_run =
-            parsed.is_idle() || room > 0 && run_by_ring(system, call) == RingOutcome::Done(Ok(()));
+        let is_run = parsed.is_idle()
+            || room > 0 && system.run_commands(call, call.write_size) == RingOutcome::Done(Ok(()));
         if is_run && room == 0 {
             return LaneEnd::Done;
         }
@@ -400,17 +400,9 @@ impl Returns {
     }
 }
 
-/// Has the driver run commands, and reads nothing.
-fn run_by_ring(system: &impl LaneServing, call: &mut BinderWriteRead) -> RingOutcome {
-    let read_size = core::mem::replace(&mut call.read_size, call.read_consumed);
-    let outcome = system.by_ring(call);
-    call.read_size = read_size;
-    outcome
-}
-
-/// The same. Says whether it has run them all.
+/// Has the driver run the commands of a call. Says whether it has run them all.
 fn write_by_ring(system: &impl LaneServing, call: &mut BinderWriteRead) -> bool {
-    let outcome = run_by_ring(system, call);
+    let outcome = system.run_commands(call, call.write_size);
     outcome == RingOutcome::Done(Ok(())) && call.write_consumed == call.write_size
 }
 

@@ -73,9 +73,31 @@ pub trait LaneSystem: RingSystem {
     /// does not end well.
     fn by_ring_waiting(&self, waits: ReadWait, call: &mut BinderWriteRead) -> RingOutcome;
 
-    /// The same, with a read that waits.
+    /// Makes a call by the ring, with a read that waits.
     fn by_ring(&self, call: &mut BinderWriteRead) -> RingOutcome {
         self.by_ring_waiting(ReadWait::UntilReady, call)
+    }
+
+    /// Goes on by an ioctl with a call that the ring has left to one, and frees what it has freed.
+    ///
+    /// # Errors
+    ///
+    /// As the device answers.
+    fn by_ioctl(&self, call: &mut BinderWriteRead) -> Result<(), Errno>;
+
+    /// Has the driver run the commands of a call up to `until`, and reads nothing.
+    ///
+    /// Where the thread's descriptors are to change, the driver wants an ioctl, with this call and no other: it closes what lay in
+    /// a buffer that is freed.
+    fn run_commands(&self, call: &mut BinderWriteRead, until: u64) -> RingOutcome {
+        let (write_size, read_size) = (call.write_size, call.read_size);
+        (call.write_size, call.read_size) = (until, call.read_consumed);
+        let outcome = match self.by_ring(call) {
+            RingOutcome::Ioctl => RingOutcome::Done(self.by_ioctl(call)),
+            outcome => outcome,
+        };
+        (call.write_size, call.read_size) = (write_size, read_size);
+        outcome
     }
 
     /// Asks for a lane.

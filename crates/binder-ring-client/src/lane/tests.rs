@@ -53,6 +53,8 @@ struct Process {
     /// What it makes of calls by the ring.
     driver: Cell<Driver>,
     by_ring: Cell<u32>,
+    /// Those with which it goes on by ioctls.
+    ioctls: RefCell<Vec<BinderWriteRead>>,
     /// Whether the driver has nothing for who would not wait for it, and how often it was asked so.
     has_nothing: Cell<bool>,
     at_once: Cell<u32>,
@@ -83,6 +85,7 @@ impl Process {
             closed: Cell::new(0),
             driver: Cell::new(run_all),
             by_ring: Cell::new(0),
+            ioctls: RefCell::default(),
             has_nothing: Cell::new(false),
             at_once: Cell::new(0),
             returns: RefCell::default(),
@@ -256,6 +259,11 @@ impl LaneSystem for Process {
         }
         self.by_ring.set(self.by_ring.get() + 1);
         (self.driver.get())(self, call)
+    }
+
+    fn by_ioctl(&self, call: &mut BinderWriteRead) -> Result<(), Errno> {
+        self.ioctls.borrow_mut().push(*call);
+        Ok(())
     }
 
     fn open_lane(&self, wish: &mut LaneOpen) -> Result<(), Errno> {

@@ -62,6 +62,25 @@ fn what_the_driver_has_first_is_run_before_a_call() {
 }
 
 #[test]
+fn what_the_driver_runs_by_an_ioctl_alone_is_run_by_one_before_a_call() {
+    let process = Process::new();
+    let mut caller = process.with_lane();
+    let commands = [others(), send()].concat();
+    process.driver.set(|process, call| {
+        // Run, but for what the thread is to close.
+        process.standing().store(0, Ordering::Relaxed);
+        let _ = run_all(process, call);
+        RingOutcome::Ioctl
+    });
+    let (end, call) = process.call(&mut caller, &commands);
+    assert_eq!((end, call.write_consumed), (LaneEnd::ByRing, 12));
+    assert_eq!((call.write_size, call.read_size), (commands.len() as u64, 256));
+    // With nothing but what the driver has begun: it would not go on with it.
+    let begun = BinderWriteRead { write_size: 12, read_size: 0, ..call };
+    assert_eq!(process.ioctls.take(), [begun]);
+}
+
+#[test]
 fn a_call_is_the_drivers_if_what_it_has_first_ends_otherwise() {
     let cases: [(Driver, LaneEnd, u64); 3] = [
         // The thread is in a call now.
