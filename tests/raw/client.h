@@ -83,6 +83,14 @@ static inline int unpack(const struct binder_transaction_data *got)
 	return object.fd;
 }
 
+// The lowest number that is free.
+static inline int lowest_number(void)
+{
+	int lowest = dup(STDERR_FILENO);
+	CHECK(lowest >= 0 && close(lowest) == 0);
+	return lowest;
+}
+
 static inline int open_device_at(const char *path)
 {
 	int device = open(path, O_RDWR | O_CLOEXEC);

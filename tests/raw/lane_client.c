@@ -143,17 +143,12 @@ static void pointers(void)
 	CHECK(converse(device, &call, sizeof call, BR_REPLY, &got) == BR_FAILED_REPLY);
 	warm_up();
 	char *constant = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct {
-		uint32_t free_command;
-		binder_uintptr_t buffer;
-		struct send send;
-	} __attribute__((packed)) next = { .free_command = BC_FREE_BUFFER };
 	uint32_t word = 5;
 	call = call_of(ECHO, &word, sizeof word);
 	expect(device, &call, sizeof call, BR_REPLY, &got);
 	// What is freed with it is free: the next scene has a lane again.
-	next.buffer = got.data.ptr.buffer;
-	next.send = call_of(ECHO, NULL, 0);
+	struct answer next = answer_to(&got);
+	next.reply = call_of(ECHO, NULL, 0);
 	struct binder_write_read request = request_of(&next, sizeof next, constant, 256);
 	CHECK(ioctl(device, BINDER_WRITE_READ, &request) == -1 && errno == EFAULT);
 	CHECK(request.write_consumed == sizeof next);
@@ -297,9 +292,7 @@ static void files(void)
 		CHECK(pthread_join(closer, NULL) == 0);
 	}
 	// Descriptors are as they were.
-	int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	CHECK(lowest == handlers_device + 1);
-	close(lowest);
+	CHECK(lowest_number() == handlers_device + 1);
 }
 
 // A read that is not to wait does not.

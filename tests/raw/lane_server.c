@@ -172,7 +172,7 @@ static void *serve_calls(void *is_first)
 	for (;;) {
 		struct answer answer = answer_to(&call);
 		pthread_t other;
-		int ends = 0, lowest;
+		int ends = 0;
 		pid_t child;
 		uint32_t word = 0;
 		CHECK(call.data_size <= MOST_BYTES);
@@ -228,9 +228,7 @@ static void *serve_calls(void *is_first)
 			answer_word(&answer, data, left);
 			break;
 		case LOWEST:
-			lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
-			close(lowest);
-			answer_word(&answer, data, lowest);
+			answer_word(&answer, data, lowest_number());
 			break;
 		}
 		answer.reply.transaction.data.ptr.buffer = (uintptr_t)data;
@@ -390,13 +388,6 @@ static void files(void)
 	}
 }
 
-static int lowest_number(void)
-{
-	int lowest = dup(STDERR_FILENO);
-	CHECK(lowest >= 0 && close(lowest) == 0);
-	return lowest;
-}
-
 // Descriptors are closed though the buffer with them is freed by what makes a call by a lane.
 static void arrays(void)
 {
@@ -409,11 +400,8 @@ static void arrays(void)
 		expect(device, &call, sizeof call, BR_REPLY, &got);
 		CHECK(lowest_number() == lowest + 2);
 		warm_up();
-		struct {
-			uint32_t free_command;
-			binder_uintptr_t buffer;
-			struct send send;
-		} __attribute__((packed)) next = { BC_FREE_BUFFER, got.data.ptr.buffer, call_of(ECHO, &word, sizeof word) };
+		struct answer next = answer_to(&got);
+		next.reply = call_of(ECHO, &word, sizeof word);
 		expect(device, &next, sizeof next, BR_REPLY, &got);
 		let_go(device, &got);
 		CHECK(lowest_number() == lowest);

@@ -9,7 +9,7 @@ use core::sync::atomic::AtomicU32;
 use binder_lane::{CallLeft, LaneId, LaneSegment};
 use binder_ring::SlotIndex;
 use binder_ring_client::lane::{
-    LaneCommands, LaneServing, LaneSystem, LaneWaits, ServedLanes, take_offer,
+    LaneCommands, LaneServing, LaneSystem, LaneWaits, ServedLanes, ThreadLanes, take_offer,
 };
 use binder_ring_client::{ClientRing, ReadWait, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{
@@ -57,20 +57,26 @@ pub(crate) fn exchange(
 /// Has the driver take over what the thread serves, which is about to make an ioctl.
 #[cold]
 pub(crate) fn leave(device: DeviceCalls<'_, '_>, slot: SlotIndex, memory: &ProgramMemory<'_>) {
-    if let Some(busy) = device.ring.lanes().enter(slot) {
-        let system = LaneCall::new(device, slot, memory, busy);
-        // SAFETY: as above.
-        unsafe { system.busy.thread() }.leave(&system);
-    }
+    with_thread(device, slot, memory, |thread, system| thread.leave(system));
 }
 
 /// Has the driver take over what the thread serves, which the driver is to forget.
 #[cold]
 pub(crate) fn exit(device: DeviceCalls<'_, '_>, slot: SlotIndex, memory: &ProgramMemory<'_>) {
+    with_thread(device, slot, memory, |thread, system| thread.exit(system));
+}
+
+/// Does something with what the thread has of lanes, unless it is in a call.
+fn with_thread(
+    device: DeviceCalls<'_, '_>,
+    slot: SlotIndex,
+    memory: &ProgramMemory<'_>,
+    act: impl FnOnce(&mut ThreadLanes<LanePlace>, &LaneCall<'_, '_>),
+) {
     if let Some(busy) = device.ring.lanes().enter(slot) {
         let system = LaneCall::new(device, slot, memory, busy);
-        // SAFETY: as above.
-        unsafe { system.busy.thread() }.exit(&system);
+        // SAFETY: this function found the slot free, and asks for it once.
+        act(unsafe { system.busy.thread() }, &system);
     }
 }
 
