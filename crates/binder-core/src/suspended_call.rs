@@ -111,12 +111,21 @@ impl Context {
         self.conclude(thread, result)
     }
 
-    /// Takes back descriptor work with its files, none of which is installed: a signal has interrupted the
-    /// call. The thread's next read takes it up again; until then it is as if it had not been begun.
-    pub fn retract_fd_work(&mut self, suspended_call: SuspendedCallKey, files: Vec<CapturedFile>) {
-        if let Some(pending) = self.suspended_calls.get_mut(suspended_call) {
-            pending.retracted = Some(files);
+    /// Takes back descriptor work of which nothing is done: a signal has interrupted the call, or its thread
+    /// makes another. The thread's next read takes up the files; what was to be closed is closed at the end
+    /// of its next [`write_read`](Self::write_read).
+    pub fn retract_fd_work(&mut self, work: FdWork) {
+        let FdWork { key, install, close } = work;
+        let Some(pending) = self.suspended_calls.get_mut(key) else { return };
+        let thread = pending.thread;
+        if matches!(pending.then, Resumption::Deliver(_)) {
+            pending.retracted = Some(install);
+        } else {
+            // Its thread has what the call has told, and nothing is left but to close.
+            self.suspended_calls.remove(key);
+            self.threads[thread].suspended_call = None;
         }
+        self.close_on_return(thread, close);
     }
 
     /// Whether the thread's next read takes up descriptor work.

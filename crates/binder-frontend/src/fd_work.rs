@@ -5,8 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use binder_core::{
-    CapturedFile, CopyFault, CopyOut, Errno, FdWork, NotInstalled, Outcome, ReceiveBuffers,
-    SuspendedCallKey,
+    CopyFault, CopyOut, Errno, FdWork, NotInstalled, Outcome, ReceiveBuffers, SuspendedCallKey,
 };
 use binder_uapi::BinderWriteRead;
 
@@ -138,10 +137,10 @@ impl<F: Clone> Frontend<F> {
         &mut self,
         request: RequestContext,
         struct_so_far: BinderWriteRead,
-        work: Option<(SuspendedCallKey, Vec<CapturedFile>)>,
+        work: Option<Box<FdWork>>,
     ) {
         match work {
-            Some((work, files)) => self.retract_fd_work(request.unique, work, files),
+            Some(work) => self.retract_fd_work(request.unique, *work),
             None => {
                 self.calls.take(request.unique);
             }

@@ -1,10 +1,7 @@
 //! What ends, slice by slice: open files, threads, buffers that no process frees.
 
-use alloc::vec::Vec;
-
 use binder_core::{
-    Caller, CapturedFile, Errno, ProcessKey, ReceiveBuffers, ReleaseProgress, SuspendedCallKey,
-    ThreadKey, Waits,
+    Caller, Errno, FdWork, ProcessKey, ReceiveBuffers, ReleaseProgress, ThreadKey, Waits,
 };
 
 use crate::frontend::Frontend;
@@ -78,15 +75,10 @@ impl<F: Clone> Frontend<F> {
     }
 
     /// Takes back descriptor work whose thread was sent elsewhere for it, and has ended or makes another call
-    /// instead: a signal came between. The next read takes up the work.
-    pub fn retract_fd_work(
-        &mut self,
-        unique: u64,
-        work: SuspendedCallKey,
-        files: Vec<CapturedFile>,
-    ) {
+    /// instead: a signal came between. Its next call takes up the work.
+    pub fn retract_fd_work(&mut self, unique: u64, work: FdWork) {
         self.calls.take(unique);
-        self.context.retract_fd_work(work, files);
+        self.context.retract_fd_work(work);
     }
 
     /// Ends a sleep without anything to tell.

@@ -388,8 +388,9 @@ impl SessionShared {
     fn retract(&self, expected: ExpectedCall) {
         let ExpectedCall { file, request, work: key, files, .. } = expected;
         let work: DeviceWork = Box::new(move |state| {
-            let files = files.into_iter().map(CapturedFile::new).collect();
-            state.frontend.retract_fd_work(request.unique, key, files);
+            let install = files.into_iter().map(CapturedFile::new).collect();
+            let work = FdWork { key, install, close: Vec::new() };
+            state.frontend.retract_fd_work(request.unique, work);
         });
         self.submit(&file.device, Job::Work(work));
     }

@@ -36,7 +36,7 @@ pub(crate) fn end_as_killed(shared: &SessionShared, task: FdTask) {
     let FdTask { file, request, call, purpose, .. } = task;
     let work: DeviceWork = Box::new(move |state| {
         let undone = match purpose {
-            FdTaskKind::FdWork(work) | FdTaskKind::Undo(work, _) => Some((work.key, work.install)),
+            FdTaskKind::FdWork(work) | FdTaskKind::Undo(work, _) => Some(work),
             FdTaskKind::Repeat => None,
         };
         state.frontend.end_fd_work_of_killed(request, call, undone);

@@ -368,8 +368,7 @@ impl MovedFdWork {
     /// Ends it: no thread goes on with it.
     fn end(self, state: &mut DeviceState) {
         let Self { request, call, work } = self;
-        let undone = Some((work.key, work.install));
-        state.frontend.end_fd_work_of_killed(request, call, undone);
+        state.frontend.end_fd_work_of_killed(request, call, Some(work));
     }
 }
 

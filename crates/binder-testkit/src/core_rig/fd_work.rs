@@ -16,14 +16,14 @@ pub(super) struct FakeFdWork {
 }
 
 impl World {
-    /// Takes back the descriptor work that wait. Their threads are free to call again.
+    /// Takes back the descriptor work that waits. Their threads are free to call again.
     pub(super) fn retract_fd_work(&mut self) {
         if !self.has_no_frontend {
             return self.retract_tasks();
         }
         for FakeFdWork { caller, fd_work, .. } in core::mem::take(&mut self.fd_work) {
             let context = self.files[caller.process.0].context;
-            self.devices[context].context_mut().retract_fd_work(fd_work.key, fd_work.install);
+            self.devices[context].context_mut().retract_fd_work(*fd_work);
         }
     }
 

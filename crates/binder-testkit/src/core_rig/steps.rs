@@ -223,8 +223,7 @@ impl World {
                 };
                 if let Some((_, task)) = find(tasks).or_else(|| find(stalled)) {
                     let FdTask { request, call, work, .. } = task;
-                    let undone = Some((work.key, work.install));
-                    self.devices[device].end_fd_work_of_killed(request, call, undone);
+                    self.devices[device].end_fd_work_of_killed(request, call, Some(work));
                 }
             }
             Cancelled::FdWork => {}
@@ -239,7 +238,7 @@ impl World {
         for (device, task) in std::mem::take(&mut self.executor.tasks) {
             let FdTask { request, work, .. } = task;
             self.answer(request.unique, Answer::Interrupted, &[], &[]);
-            self.devices[device].retract_fd_work(request.unique, work.key, work.install);
+            self.devices[device].retract_fd_work(request.unique, *work);
         }
     }
 

@@ -263,6 +263,38 @@ fn a_thread_that_frees_an_array_does_not_sleep_before_it_is_closed() {
 }
 
 #[test]
+fn what_a_signal_leaves_open_is_closed_by_the_next_call() {
+    let stage = stage();
+    let (m, buffer) = received_array(&stage);
+    core(&stage).hold_fd_work();
+    m.park_with(commands().free(buffer));
+    core(&stage).retract_fd_work();
+    core(&stage).let_fd_work_go();
+    assert_eq!(open_descriptors(&stage, &m), 3);
+    // It does not sleep before.
+    expect!(m.read() => []);
+    assert_eq!(open_descriptors(&stage, &m), 1);
+    m.assert_idle();
+    stage.tear_down();
+}
+
+#[test]
+fn what_a_signal_leaves_open_is_closed_with_the_files_that_it_kept_out() {
+    let stage = stage();
+    let (m, buffer) = received_array(&stage);
+    stage.party().write(commands().oneway(0, with_file()));
+    core(&stage).hold_fd_work();
+    m.park_with(commands().free(buffer));
+    core(&stage).retract_fd_work();
+    core(&stage).let_fd_work_go();
+    m.write(commands());
+    assert_eq!(open_descriptors(&stage, &m), 3, "it has its place");
+    assert_eq!(m.read_call().code, 1);
+    assert_eq!(open_descriptors(&stage, &m), 2);
+    stage.tear_down();
+}
+
+#[test]
 fn a_call_that_fails_closes_what_it_has_freed() {
     let stage = stage();
     let (m, buffer) = received_array(&stage);
