@@ -108,8 +108,8 @@ const MUST_OCCUR_IN_CONVERSATIONS: &[&str] = &[
     "a sleeper that is woken",
 ];
 
-/// Who waits for a lane comes a moment later than by the driver, on a busy machine later than the player looks: so many seeds may
-/// differ by that, if they do not so in so many more plays.
+/// Who is answered late is taken for asleep: by a lane on a busy machine, by the driver where whatever the player asks of
+/// the machine it runs on comes late. So many seeds may differ by that, if they do not so in so many more plays.
 const MOST_LATE: usize = 2;
 const MORE_PLAYS: usize = 5;
 
@@ -169,12 +169,12 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     } else {
         text(Path::new(record))?
     };
-    let ours = play_here(&seeds, options, true)?;
-    let counts = parse_counts(&ours);
+    let played = play_here(&seeds, options)?;
+    let counts = parse_counts(&played);
     if options.counts {
         counts.iter().for_each(|(what, count)| println!("{count:8} {what}"));
     }
-    let (theirs, ours) = (parse(&theirs), parse(&ours));
+    let (theirs, ours) = (parse(&theirs), parse(&played));
     let (mut accepted, mut different) = (0, Vec::new());
     for (seed, hash) in &ours {
         match theirs.get(seed) {
@@ -189,14 +189,14 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     // Where no host makes its calls by lanes there is none.
     let has_lanes = options.conversations && options.doors.contains("lane");
     let mut late = 0;
-    if has_lanes && different.len() <= MOST_LATE {
+    if different.len() <= MOST_LATE {
         let seeds = std::mem::take(&mut different);
         for seed in seeds {
-            if differs_again(seed, options, &theirs[&seed])? {
-                different.push(seed);
-            } else {
+            if agrees_from_now_on(seed, options, &theirs[&seed], &played)? {
                 println!("seed {seed} agrees when it is played again");
                 late += 1;
+            } else {
+                different.push(seed);
             }
         }
     }
@@ -214,16 +214,35 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     Err(format!("seeds {different:?} differ; cargo xtask differential --show SEED says how").into())
 }
 
-/// Plays a seed by lanes some more times, each after the one before it, and says whether it differs again.
-fn differs_again(seed: u64, options: &Plays, kernels: &str) -> Result<bool, Failure> {
+/// Plays a seed some more times, each after the one before it, and says whether it agrees with the kernel's in all of
+/// them. Prints where the first play, which did not, parts from one that does.
+fn agrees_from_now_on(
+    seed: u64,
+    options: &Plays,
+    kernels: &str,
+    first: &str,
+) -> Result<bool, Failure> {
     let seeds = format!("{}..{}", seed.saturating_sub(1), seed + 1);
-    for _ in 0..MORE_PLAYS {
-        let ours = play_here(&seeds, options, true)?;
+    for play in 0..MORE_PLAYS {
+        let ours = play_here(&seeds, options)?;
         if parse(&ours).get(&seed).map(String::as_str) != Some(kernels) {
-            return Ok(true);
+            return Ok(false);
+        }
+        if play == 0 {
+            print_parting(
+                ("played again", trace_of(seed, &ours)),
+                ("the first time", trace_of(seed, first)),
+            );
         }
     }
-    Ok(false)
+    Ok(true)
+}
+
+/// What a player has printed of a seed.
+fn trace_of(seed: u64, played: &str) -> Vec<&str> {
+    let header = format!("seed {seed} ");
+    let lines = played.lines().skip_while(|line| !line.starts_with(&header)).skip(1);
+    lines.take_while(|line| !line.starts_with("seed ") && !line.starts_with("count ")).collect()
 }
 
 /// Seeds and hashes.
@@ -239,23 +258,16 @@ fn parse_counts(output: &str) -> BTreeMap<&str, u64> {
 }
 
 /// Plays on our driver, in a world of its own.
-fn play_here(seeds: &str, options: &Plays, prints_hashes: bool) -> Result<String, Failure> {
+fn play_here(seeds: &str, options: &Plays) -> Result<String, Failure> {
     let programs = match std::env::var_os(PROGRAMS_VARIABLE) {
         Some(programs) => PathBuf::from(programs),
         None => build_programs()?,
     };
     let mut command = Command::new(programs.join("anybinder"));
-    command.args(["run", "--no-manager", "--"]).arg(programs.join("player")).args([
-        "--seeds",
-        seeds,
-        "--doors",
-        &options.doors,
-    ]);
+    command.args(["run", "--no-manager", "--"]).arg(programs.join("player"));
+    command.args(["--seeds", seeds, "--doors", &options.doors, "--counts"]);
     if options.conversations {
         command.arg(CONVERSATIONS);
-    }
-    if prints_hashes {
-        command.args(["--hashes", "--counts"]);
     }
     println!("+ {command:?}");
     let output = command.stderr(std::process::Stdio::inherit()).output()?;
@@ -293,21 +305,25 @@ fn play_in_guest(seeds: &str, options: &Plays, prints_hashes: bool) -> Result<St
 fn show(seed: u64, options: &Plays) -> Result<(), Failure> {
     let seeds = format!("{seed}..{}", seed + 1);
     let theirs = play_in_guest(&seeds, options, false)?;
-    let ours = play_here(&seeds, options, false)?;
-    let (theirs, ours): (Vec<_>, Vec<_>) = (theirs.lines().collect(), ours.lines().collect());
-    let parting = theirs.iter().zip(&ours).position(|(kernels, own)| kernels != own);
-    let parting = parting.unwrap_or(theirs.len().min(ours.len()));
-    for line in &theirs[parting.saturating_sub(CONTEXT)..parting] {
+    let ours = play_here(&seeds, options)?;
+    print_parting(("kernel", trace_of(seed, &theirs)), ("ours", trace_of(seed, &ours)));
+    Ok(())
+}
+
+/// Prints where two traces part, each under its name, from there on.
+fn print_parting((a_name, a): (&str, Vec<&str>), (b_name, b): (&str, Vec<&str>)) {
+    let parting = a.iter().zip(&b).position(|(line, other)| line != other);
+    let parting = parting.unwrap_or(a.len().min(b.len()));
+    for line in &a[parting.saturating_sub(CONTEXT)..parting] {
         println!("  {line}");
     }
-    for (driver, trace) in [("kernel", &theirs), ("ours", &ours)] {
-        println!("--- {driver}, from there");
+    for (name, trace) in [(a_name, &a), (b_name, &b)] {
+        println!("--- {name}, from there");
         trace[parting..].iter().for_each(|line| println!("  {line}"));
     }
-    if parting == theirs.len() && parting == ours.len() {
+    if parting == a.len() && parting == b.len() {
         println!("both are the same");
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -319,6 +335,14 @@ mod tests {
         let hashes = parse("seed 3 00ff\nseed 4 0100\nnoise\n");
         assert_eq!(hashes.get(&3).map(String::as_str), Some("00ff"));
         assert_eq!(hashes.len(), 2);
+    }
+
+    #[test]
+    fn a_trace_is_found_by_its_seed() {
+        let played = "seed 3 00ff\na\nb\nseed 30 0100\nc\ncount 1 d\n";
+        assert_eq!(trace_of(3, played), ["a", "b"]);
+        assert_eq!(trace_of(30, played), ["c"]);
+        assert!(trace_of(4, played).is_empty());
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! player --device /dev/binder --seeds 0..50 [--conversations] [--doors lane,ring,fuse] [--hashes] [--counts]
 //! ```
 //!
-//! The same seed asks every driver the same, as long as they answer the same. With `--hashes`, a line
-//! for each seed says only whether two drivers did. `--counts` adds how often what occurred. `--doors` says how the
+//! The same seed asks every driver the same, as long as they answer the same. A hash
+//! says whether two drivers did; with `--hashes` nothing else is printed of a seed. `--counts` adds how often what occurred. `--doors` says how the
 //! players' calls come to the driver; they take turns. `--conversations` are plays of mostly plain calls and replies.
 
 mod command;
@@ -82,10 +82,9 @@ fn main() -> ExitCode {
     let mut troupe = troupe::Troupe::new(&rig, arguments.plot);
     for seed in arguments.seeds {
         let trace = play::play(&mut troupe, seed);
-        if arguments.prints_hashes {
-            println!("seed {seed} {:016x}", hash(&trace));
-        } else {
-            print!("seed {seed}\n{trace}");
+        println!("seed {seed} {:016x}", hash(&trace));
+        if !arguments.prints_hashes {
+            print!("{trace}");
         }
     }
     if arguments.prints_counts {
