@@ -21,13 +21,14 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::ops::RangeInclusive;
 #[cfg(not(loom))]
-use std::sync::{Mutex, MutexGuard};
+use std::sync::MutexGuard;
 
 #[cfg(loom)]
-use loom::sync::{Mutex, MutexGuard};
+use loom::sync::MutexGuard;
 
 use crate::rcu::{ChangeGuard, Rcu, ReadGuard, pin, pin_to_change};
 use crate::tree::{NODE_BITS, TreeNode, WORDS};
+use crate::writer_lock::WriterLock;
 
 /// Ids of 32 bits, and what they stand for.
 ///
@@ -40,7 +41,7 @@ use crate::tree::{NODE_BITS, TreeNode, WORDS};
 /// `Arc`s, for which stable Rust has no way to fail, so a heap that is exhausted ends the process.
 pub struct Idr<T: Send + Sync + 'static> {
     root: Rcu<TreeNode<T>>,
-    writer: Apart<Mutex<Writer>>,
+    writer: Apart<WriterLock<Writer>>,
 }
 
 /// A value in cache lines of its own, which processors fetch in pairs: threads that change it do
@@ -63,7 +64,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
     #[must_use]
     pub fn new() -> Self {
         let writer = Writer { cursor: 0, len: 0, lingering: None };
-        Self { root: Rcu::empty(), writer: Apart(Mutex::new(writer)) }
+        Self { root: Rcu::empty(), writer: Apart(WriterLock::new(writer)) }
     }
 
     /// Finds the value of `id`; `None` if `id` is free or has no value yet.
@@ -125,9 +126,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
     /// ago, and these may have ids here to free. While a thread has the map locked, it makes changes through that: those of the map itself would wait for
     /// ever, and so would [`len`](Self::len), [`cursor`](Self::cursor) and their kin.
     pub fn lock<'a>(&'a self, guard: &'a ChangeGuard) -> LockedIdr<'a, T> {
-        // Nothing panics between the steps of a change.
-        let writer = self.writer.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        LockedIdr { idr: self, writer, guard }
+        LockedIdr { idr: self, writer: self.writer.0.lock(), guard }
     }
 
     /// As [`LockedIdr::alloc`].

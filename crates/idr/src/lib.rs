@@ -20,6 +20,8 @@ mod pool;
 mod rcu;
 #[cfg(feature = "std")]
 mod tree;
+#[cfg(feature = "std")]
+mod writer_lock;
 
 #[cfg(feature = "std")]
 pub use idr::{Idr, Iter, LockedIdr, NoFreeId, NotAllocated, ReservedId};
