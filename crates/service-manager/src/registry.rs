@@ -1,10 +1,12 @@
 //! The services of a device, the callbacks that wait for them, and those that are told of their clients.
 
-use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Bound;
+mod clients;
+mod effect;
+mod ledger;
+mod objects;
 
-use binder::ExceptionCode;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
 use binder::service_manager::ServiceDebugInfo;
 
 use crate::access::{AccessAction, AccessPolicy};
@@ -13,90 +15,17 @@ use crate::figures::RegistryCounts;
 use crate::request::{
     CallingContext, Denial, FoundService, ManagerAnswer, ManagerRequest, ObjectId,
 };
+use ledger::EntryLedger;
+
+pub use effect::RegistryEffect;
+pub use objects::ObjectTable;
 
 /// The service may end when it has no clients, and be started again.
 const FLAG_IS_LAZY_SERVICE: i32 = 1 << 30;
 /// The bytes of a name at most.
 const NAME_MAX_BYTES: usize = 127;
-/// How many services and listeners one user may have.
-const ENTRIES_PER_USER: u32 = 8192;
-/// How many of these may listen for one name: each is called whenever that is registered.
+/// How many listeners of one user may be for one name: each is called whenever that is registered.
 const LISTENERS_PER_NAME: usize = 256;
-/// How many objects one user may have in these: the driver tells of the death of each, before other callers' requests.
-const OBJECTS_PER_USER: u32 = 2048;
-/// Of how many names clients are counted at once: the driver is asked about each.
-const NAMES_PER_COUNT: usize = 256;
-
-/// What the registry asks about objects during a call.
-pub trait ObjectTable {
-    /// Has [`ServiceRegistry::object_died`] be called when the object's process ends; false if it has ended. Asked
-    /// once, before the registry keeps an object.
-    fn link_to_death(&mut self, object: ObjectId) -> bool;
-
-    /// How many processes hold the object; `None` if the driver does not tell.
-    fn strong_count(&mut self, object: ObjectId) -> Option<u32>;
-
-    /// Whether the object's interface promises to stay across updates, so that it must be declared.
-    fn is_vintf_stable(&self, object: ObjectId) -> bool;
-}
-
-/// Work for the caller of the registry after a call, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RegistryEffect {
-    /// Tell a callback that a service is registered.
-    Registered {
-        /// The `IServiceCallback`.
-        callback: ObjectId,
-        /// The name.
-        name: String,
-        /// The service.
-        service: ObjectId,
-    },
-    /// Tell a callback whether a service has clients.
-    Clients {
-        /// The `IClientCallback`.
-        callback: ObjectId,
-        /// The service.
-        service: ObjectId,
-        /// Whether it has.
-        has_clients: bool,
-    },
-    /// The registry does not refer to the object any more.
-    Forget(ObjectId),
-    /// A service of this machine was registered, or is gone.
-    LocalChanged {
-        /// Its name.
-        name: String,
-        /// Whether it is registered.
-        is_there: bool,
-    },
-    /// A callback waits for a service that is not registered.
-    Awaited {
-        /// Its name.
-        name: String,
-    },
-}
-
-/// When clients are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Occasion {
-    /// In a call: news of clients is told, but not of their absence.
-    Call,
-    /// After a while: all news are told.
-    Interval,
-}
-
-impl Occasion {
-    /// How many of the strong references on a service are no client's: the manager has one, and a transaction that
-    /// names the service to its owner another. That is how a service hears that it has no clients, and it takes itself
-    /// out before that transaction is over.
-    const fn known_references(self) -> u32 {
-        match self {
-            Self::Call => 2,
-            Self::Interval => 1,
-        }
-    }
-}
 
 /// The names of a device, and what is registered by them.
 #[derive(Debug)]
@@ -106,12 +35,7 @@ pub struct ServiceRegistry {
     services: BTreeMap<String, Service>,
     listeners: BTreeMap<String, Vec<Listener>>,
     client_listeners: BTreeMap<String, Vec<Listener>>,
-    /// How often the registry refers to each object by each name, so that a death concerns these names alone.
-    references: BTreeMap<ObjectId, References>,
-    /// How many services and listeners each user has.
-    entries: BTreeMap<u32, u32>,
-    /// How many objects each user has brought.
-    objects: BTreeMap<u32, u32>,
+    ledger: EntryLedger,
     /// Processes that stand for services of other machines: what these may have here was decided before they began.
     importers: BTreeSet<i32>,
     effects: VecDeque<RegistryEffect>,
@@ -132,14 +56,6 @@ struct Service {
     is_import: bool,
 }
 
-/// The entries of an object.
-#[derive(Debug)]
-struct References {
-    /// The user who brought it.
-    uid: u32,
-    names: BTreeMap<String, u32>,
-}
-
 #[derive(Debug, Clone)]
 struct Listener {
     callback: ObjectId,
@@ -156,9 +72,7 @@ impl ServiceRegistry {
             services: BTreeMap::new(),
             listeners: BTreeMap::new(),
             client_listeners: BTreeMap::new(),
-            references: BTreeMap::new(),
-            entries: BTreeMap::new(),
-            objects: BTreeMap::new(),
+            ledger: EntryLedger::default(),
             importers: BTreeSet::new(),
             effects: VecDeque::new(),
             hidden_finds: 0,
@@ -304,8 +218,7 @@ impl ServiceRegistry {
 
     /// Forgets an object whose process has ended, in all its roles.
     pub fn object_died(&mut self, object: ObjectId) {
-        let Some(references) = self.references.get(&object) else { return };
-        let names: Vec<_> = references.names.keys().cloned().collect();
+        let names = self.ledger.names_of(object);
         for name in &names {
             if self.services.get(name).is_some_and(|service| service.object == object) {
                 tracing::info!(name, "a service has died");
@@ -319,28 +232,6 @@ impl ServiceRegistry {
         }
     }
 
-    /// Tells client callbacks of some services, of names behind `after`, whether these have clients now; returns the last
-    /// of the names, if there may be more. To be called for all every few seconds.
-    pub fn count_clients(
-        &mut self,
-        after: Option<&str>,
-        objects: &mut impl ObjectTable,
-    ) -> Option<String> {
-        let behind = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
-        let names = self.client_listeners.range::<str, _>(behind).map(|(name, _)| name.clone());
-        let names: Vec<_> = names.take(NAMES_PER_COUNT).collect();
-        for name in &names {
-            self.settle_clients(name, Occasion::Interval, objects);
-        }
-        (names.len() == NAMES_PER_COUNT).then(|| names.last().cloned()).flatten()
-    }
-
-    /// Whether there is a client callback.
-    #[must_use]
-    pub fn has_client_listeners(&self) -> bool {
-        !self.client_listeners.is_empty()
-    }
-
     /// Whether callers have to show their security label.
     #[must_use]
     pub fn wants_labels(&self) -> bool {
@@ -350,7 +241,7 @@ impl ServiceRegistry {
     /// Whether the registry refers to an object.
     #[must_use]
     pub fn refers_to(&self, object: ObjectId) -> bool {
-        self.references.contains_key(&object)
+        self.ledger.refers_to(object)
     }
 
     /// Takes the next effect.
@@ -441,24 +332,23 @@ impl ServiceRegistry {
         require_valid(&name)?;
         let must_be_declared = !self.declarations.is_empty() && objects.is_vintf_stable(object);
         if must_be_declared && self.declarations.get(&name).is_none() {
-            return Err(illegal_argument("VINTF declaration error."));
+            return Err(Denial::illegal_argument("VINTF declaration error."));
         }
         let is_import = self.importers.contains(&caller.pid);
         let before = self.services.get(&name);
         if is_import && before.is_some_and(|before| !before.is_import) {
-            return Err(illegal_state("There is a service of this machine."));
+            return Err(Denial::illegal_state("There is a service of this machine."));
         }
         let is_own = before.is_some_and(|before| before.owner.uid == caller.uid);
         if !is_own {
-            self.require_room(caller)?;
+            self.ledger.require_room(caller.uid)?;
         }
-        self.refer(caller, object, &name, objects)?;
+        self.ledger.add(caller.uid, object, &name, objects)?;
         let has_clients = before_has_clients(self.services.get(&name));
         if let Some(before) = self.services.get(&name).map(|before| before.owner.clone()) {
             tracing::info!(name, before = before.pid, by = caller.pid, "a service is replaced");
             self.remove_service(&name);
         }
-        self.charge(caller.uid);
         let owner = caller.clone();
         let is_awaited = false;
         let service = Service { object, flags, owner, has_clients, is_awaited, is_import };
@@ -492,10 +382,9 @@ impl ServiceRegistry {
     ) -> Result<(), Denial> {
         self.require(caller, AccessAction::Find, &name)?;
         require_valid(&name)?;
-        self.require_room(caller)?;
+        self.ledger.require_room(caller.uid)?;
         require_room_in(&self.listeners, caller, &name)?;
-        self.refer(caller, callback, &name, objects)?;
-        self.charge(caller.uid);
+        self.ledger.add(caller.uid, callback, &name, objects)?;
         if let Some(service) = self.services.get(&name) {
             let (name, service) = (name.clone(), service.object);
             self.effects.push_back(RegistryEffect::Registered { callback, name, service });
@@ -516,68 +405,9 @@ impl ServiceRegistry {
         self.require(caller, AccessAction::Find, name)?;
         let gone = remove_callback(&mut self.listeners, name, callback);
         if gone.is_empty() {
-            return Err(illegal_state("Nothing to unregister."));
+            return Err(Denial::illegal_state("Nothing to unregister."));
         }
         self.refund(name, &gone);
-        Ok(())
-    }
-
-    fn listen_for_clients(
-        &mut self,
-        caller: &CallingContext,
-        name: String,
-        object: ObjectId,
-        callback: ObjectId,
-        objects: &mut impl ObjectTable,
-    ) -> Result<(), Denial> {
-        self.require(caller, AccessAction::Add, &name)?;
-        let service = self.services.get(&name).ok_or(illegal_argument("Service doesn't exist."))?;
-        if service.owner.pid != caller.pid {
-            return Err(unsupported("Only service can register client callback for itself."));
-        }
-        if service.object != object {
-            return Err(illegal_argument("Service mismatch."));
-        }
-        let has_clients = service.has_clients;
-        self.require_room(caller)?;
-        require_room_in(&self.client_listeners, caller, &name)?;
-        self.refer(caller, callback, &name, objects)?;
-        self.charge(caller.uid);
-        if has_clients {
-            let told = RegistryEffect::Clients { callback, service: object, has_clients };
-            self.effects.push_back(told);
-        }
-        let listener = Listener { callback, caller: caller.clone() };
-        self.client_listeners.entry(name.clone()).or_default().push(listener);
-        self.settle_clients(&name, Occasion::Call, objects);
-        Ok(())
-    }
-
-    fn try_unregister(
-        &mut self,
-        caller: &CallingContext,
-        name: &str,
-        object: ObjectId,
-        objects: &mut impl ObjectTable,
-    ) -> Result<(), Denial> {
-        self.require(caller, AccessAction::Add, name)?;
-        let service = self.services.get(name).ok_or(illegal_state("Service not registered."))?;
-        if service.owner.pid != caller.pid {
-            return Err(unsupported("Service can only unregister itself."));
-        }
-        if service.object != object {
-            return Err(illegal_state("Different service registered under this name."));
-        }
-        if service.is_awaited {
-            return Err(illegal_state("Can't unregister, pending client."));
-        }
-        if self.settle_clients(name, Occasion::Call, objects) {
-            if let Some(service) = self.services.get_mut(name) {
-                service.is_awaited = true;
-            }
-            return Err(illegal_state("Can't unregister, known client."));
-        }
-        self.remove_service(name);
         Ok(())
     }
 
@@ -601,56 +431,9 @@ impl ServiceRegistry {
             |it: &&&str| self.policy.permits(caller, AccessAction::Find, &name_of(it));
         let found: Vec<_> = all.iter().filter(is_permitted).map(|it| (*it).to_owned()).collect();
         if found.is_empty() && !all.is_empty() {
-            return Err(DENIED);
+            return Err(Denial::BY_POLICY);
         }
         Ok(ManagerAnswer::Names(found))
-    }
-
-    /// Counts a caller who is about to get a service as a client of it.
-    fn await_client(&mut self, name: &str, objects: &mut impl ObjectTable) {
-        self.set_awaited(name);
-        // Listeners are told now; the mark stays until clients are counted the next time.
-        self.settle_clients(name, Occasion::Call, objects);
-        self.set_awaited(name);
-    }
-
-    fn set_awaited(&mut self, name: &str) {
-        if let Some(service) = self.services.get_mut(name) {
-            service.is_awaited = true;
-        }
-    }
-
-    /// Counts a service's clients, tells what is new, and says whether it has any. One without a client
-    /// callback counts as having some.
-    fn settle_clients(
-        &mut self,
-        name: &str,
-        occasion: Occasion,
-        objects: &mut impl ObjectTable,
-    ) -> bool {
-        let Some(service) = self.services.get_mut(name) else { return true };
-        if !self.client_listeners.contains_key(name) {
-            return true;
-        }
-        let Some(count) = objects.strong_count(service.object) else { return true };
-        let is_held = count > occasion.known_references();
-        let is_awaited = std::mem::take(&mut service.is_awaited);
-        let is_used = is_held || is_awaited;
-        // An awaited client has had no whole interval yet to take hold of the service.
-        if is_used != service.has_clients && (is_used || occasion == Occasion::Interval) {
-            self.tell_clients(name, is_used);
-        }
-        self.services.get(name).is_none_or(|service| service.has_clients)
-    }
-
-    fn tell_clients(&mut self, name: &str, has_clients: bool) {
-        let Some(service) = self.services.get_mut(name) else { return };
-        service.has_clients = has_clients;
-        tracing::debug!(name, has_clients, "a service is told");
-        for Listener { callback, .. } in self.client_listeners.get(name).into_iter().flatten() {
-            let (callback, service) = (*callback, service.object);
-            self.effects.push_back(RegistryEffect::Clients { callback, service, has_clients });
-        }
     }
 
     fn remove_service(&mut self, name: &str) {
@@ -667,6 +450,15 @@ impl ServiceRegistry {
         }
     }
 
+    /// Forgets entries of a name that are gone.
+    fn refund(&mut self, name: &str, gone: &[Listener]) {
+        for Listener { callback: object, caller } in gone {
+            if self.ledger.remove(caller.uid, *object, name) {
+                self.effects.push_back(RegistryEffect::Forget(*object));
+            }
+        }
+    }
+
     fn require(
         &self,
         caller: &CallingContext,
@@ -677,64 +469,7 @@ impl ServiceRegistry {
             return Ok(());
         }
         tracing::info!(%action, name, pid = caller.pid, uid = caller.uid, "denied by the policy");
-        Err(DENIED)
-    }
-
-    fn require_room(&self, caller: &CallingContext) -> Result<(), Denial> {
-        let has_room = self.entries.get(&caller.uid).is_none_or(|count| *count < ENTRIES_PER_USER);
-        has_room.then_some(()).ok_or(illegal_state("Too many services and listeners of this user."))
-    }
-
-    /// Keeps an object, whose death is told from now on, for an entry of a name.
-    fn refer(
-        &mut self,
-        caller: &CallingContext,
-        object: ObjectId,
-        name: &str,
-        objects: &mut impl ObjectTable,
-    ) -> Result<(), Denial> {
-        let uid = caller.uid;
-        if !self.references.contains_key(&object) {
-            let count = self.objects.get(&uid).copied().unwrap_or_default();
-            if count >= OBJECTS_PER_USER {
-                return Err(illegal_state("Too many objects of this user."));
-            }
-            if !objects.link_to_death(object) {
-                return Err(illegal_state("Couldn't linkToDeath."));
-            }
-            self.objects.insert(uid, count + 1);
-        }
-        let new = || References { uid, names: BTreeMap::new() };
-        let references = self.references.entry(object).or_insert_with(new);
-        *references.names.entry(name.to_owned()).or_default() += 1;
-        Ok(())
-    }
-
-    fn charge(&mut self, uid: u32) {
-        *self.entries.entry(uid).or_default() += 1;
-    }
-
-    /// Takes back the cost of entries of a name that are gone: a place of their user's, and a reference.
-    fn refund(&mut self, name: &str, gone: &[Listener]) {
-        for Listener { callback: object, caller } in gone {
-            decrease(&mut self.entries, &caller.uid);
-            let Some(references) = self.references.get_mut(object) else { continue };
-            decrease(&mut references.names, name);
-            if references.names.is_empty() {
-                decrease(&mut self.objects, &references.uid);
-                self.references.remove(object);
-                self.effects.push_back(RegistryEffect::Forget(*object));
-            }
-        }
-    }
-}
-
-/// Counts one less, and forgets what is not there any more.
-fn decrease<K: Ord + Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTreeMap<K, u32>, key: &Q) {
-    let Some(count) = counts.get_mut(key) else { return };
-    *count -= 1;
-    if *count == 0 {
-        counts.remove(key);
+        Err(Denial::BY_POLICY)
     }
 }
 
@@ -766,26 +501,13 @@ fn require_room_in(
 ) -> Result<(), Denial> {
     let own = lists.get(name).into_iter().flatten().filter(|it| it.caller.uid == caller.uid);
     let has_room = own.count() < LISTENERS_PER_NAME;
-    has_room.then_some(()).ok_or(illegal_state("Too many listeners of this user for the name."))
+    has_room
+        .then_some(())
+        .ok_or(Denial::illegal_state("Too many listeners of this user for the name."))
 }
 
 fn require_valid(name: &str) -> Result<(), Denial> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
     let is_valid = (1..=NAME_MAX_BYTES).contains(&name.len()) && name.bytes().all(is_plain);
-    is_valid.then_some(()).ok_or(illegal_argument("Invalid service name."))
-}
-
-const DENIED: Denial =
-    Denial { exception: ExceptionCode::SECURITY, words: "Denied by the service manager's policy." };
-
-const fn illegal_argument(words: &'static str) -> Denial {
-    Denial { exception: ExceptionCode::ILLEGAL_ARGUMENT, words }
-}
-
-const fn illegal_state(words: &'static str) -> Denial {
-    Denial { exception: ExceptionCode::ILLEGAL_STATE, words }
-}
-
-const fn unsupported(words: &'static str) -> Denial {
-    Denial { exception: ExceptionCode::UNSUPPORTED_OPERATION, words }
+    is_valid.then_some(()).ok_or(Denial::illegal_argument("Invalid service name."))
 }

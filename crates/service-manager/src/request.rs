@@ -155,6 +155,26 @@ pub struct Denial {
     pub words: &'static str,
 }
 
+impl Denial {
+    /// The caller may not do what it asks for.
+    pub(crate) const BY_POLICY: Self = Self {
+        exception: ExceptionCode::SECURITY,
+        words: "Denied by the service manager's policy.",
+    };
+
+    pub(crate) const fn illegal_argument(words: &'static str) -> Self {
+        Self { exception: ExceptionCode::ILLEGAL_ARGUMENT, words }
+    }
+
+    pub(crate) const fn illegal_state(words: &'static str) -> Self {
+        Self { exception: ExceptionCode::ILLEGAL_STATE, words }
+    }
+
+    pub(crate) const fn unsupported(words: &'static str) -> Self {
+        Self { exception: ExceptionCode::UNSUPPORTED_OPERATION, words }
+    }
+}
+
 impl<O> ManagerRequest<O> {
     /// The same request, with other names for the objects in it.
     pub fn map<P>(self, mut name_of: impl FnMut(O) -> P) -> ManagerRequest<P> {
