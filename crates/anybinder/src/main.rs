@@ -26,6 +26,7 @@ mod mount;
 mod mounts;
 mod oci;
 mod preload;
+mod process_view;
 mod procview;
 mod run;
 mod service;

@@ -11,7 +11,7 @@ use crate::default_manager::ManagerWatch;
 use crate::failure::Failure;
 use crate::metrics;
 use crate::preload::RingEnvironment;
-use crate::procview::{self, Freshness, Shown};
+use crate::process_view::{self, Freshness, Shown};
 use crate::servicemanager;
 use crate::world::{SupervisionChoice, World, WorldUsers};
 use crate::worlds;
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Failure> {
     }
     let options_of_world = &options.world;
     if options_of_world.proc {
-        procview::require_processes()?;
+        process_view::require_processes()?;
     }
     let namespaces = World::privacy_of(options_of_world.users())?;
     // Before the world, whose driver waits for the end of all processes that share its pipes.

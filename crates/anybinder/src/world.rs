@@ -34,7 +34,7 @@ use crate::failure::{self, Failure, failed};
 use crate::granted_users;
 use crate::log;
 use crate::metrics;
-use crate::procview::ServedView;
+use crate::process_view::ServedView;
 use crate::servicemanager;
 
 /// A world whose driver answers.

@@ -18,7 +18,7 @@ use crate::cli::WorldOptions;
 use crate::failure::{Failure, failed};
 use crate::log;
 use crate::metrics;
-use crate::procview::{self, Freshness, Shown};
+use crate::process_view::{self, Freshness, Shown};
 use crate::world::{self, SupervisionChoice, World};
 use crate::world_name::WorldName;
 
@@ -65,7 +65,7 @@ pub(super) fn create(
     keep: Keep,
 ) -> Result<(WorldDir, CreatorHold), Failure> {
     if options.proc {
-        procview::require_processes()?;
+        process_view::require_processes()?;
     }
     // A world that stays must not keep what the caller's files are of.
     processes::close_inherited_files().map_err(failed("closing inherited files"))?;
@@ -212,7 +212,7 @@ fn furnish(
 }
 
 /// Makes the mounts in which a view covers /proc, and leaves them to the processes of the world.
-fn apart(view: procview::ServedView) -> Result<HeldMounts, Failure> {
+fn apart(view: process_view::ServedView) -> Result<HeldMounts, Failure> {
     let tried = "holding the mounts of the world";
     let own = HeldMounts::own().map_err(failed(tried))?;
     world::show(view)?;
