@@ -13,6 +13,7 @@ mod default_manager;
 mod demo;
 mod doctor;
 mod driver;
+mod execution;
 mod failure;
 mod granted_users;
 mod inspect;

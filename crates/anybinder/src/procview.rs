@@ -11,7 +11,8 @@ use procview::KernelFiles;
 
 use crate::cli::{ProcviewCommand, ProcviewMountOptions, ProcviewRunOptions};
 use crate::driver;
-use crate::failure::{self, Failure, failed};
+use crate::execution;
+use crate::failure::{Failure, failed};
 use crate::links::Links;
 use crate::mount::OwnMount;
 use crate::process_view::{self, Freshness, Shown};
@@ -72,5 +73,5 @@ fn run_command(options: &ProcviewRunOptions) -> Result<Infallible, Failure> {
         return Err(Failure::new("executing", "there is no command"));
     };
     let error = Command::new(program).args(arguments).exec();
-    failure::end_unexecuted(program, &error)
+    execution::end_unexecuted(program, &error)
 }

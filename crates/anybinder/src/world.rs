@@ -30,7 +30,8 @@ use binder_os::signals::{self, Sender, SignalMask, SignalStream};
 
 use crate::default_manager::ManagerWatch;
 use crate::driver::{self, MountPoint};
-use crate::failure::{self, Failure, failed};
+use crate::execution;
+use crate::failure::{Failure, failed};
 use crate::granted_users;
 use crate::log;
 use crate::metrics;
@@ -414,7 +415,7 @@ pub(crate) fn become_command(command: &mut Command, maker: u32, mask: &SignalMas
         std::process::exit(1);
     }
     let error = command.exec();
-    failure::end_unexecuted(command.get_program(), &error)
+    execution::end_unexecuted(command.get_program(), &error)
 }
 
 fn is_job_control(signal: i32) -> bool {

@@ -30,7 +30,8 @@ use crate::cli::{
     Command, CreateOptions, EnterOptions, ExecOptions, ListOptions, LogsOptions, RemoveOptions,
     RunOptions, StopOptions, WorldCommand,
 };
-use crate::failure::{self, Failure, failed};
+use crate::execution;
+use crate::failure::{Failure, failed};
 use crate::inspect::table::RecordTable;
 use crate::world_name::WorldName;
 
@@ -73,10 +74,10 @@ pub(crate) fn run_named(name: &WorldName, options: &RunOptions) -> Result<ExitCo
     }
     if options.detach
         && let Some(program) = options.command.first()
-        && let Err(error) = failure::find_program(program)
+        && let Err(error) = execution::find_program(program)
     {
         // Its caller would look for this in the log of a world that has ended.
-        failure::end_unexecuted(program, &error);
+        execution::end_unexecuted(program, &error);
     }
     let (world, _hold) = create::create(name, &options.world, Keep::WhileUsed)?;
     let attachment = if options.detach { Attachment::Detached } else { Attachment::Attached };
