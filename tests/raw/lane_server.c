@@ -43,6 +43,10 @@ enum {
 	LEFT = 14,
 	// To answer by an array of descriptors, which are closed with the buffer of the reply.
 	ARRAY = 15,
+	// To keep the call's buffer, which may have such an array.
+	TAKE = 16,
+	// To give that back with the reply.
+	GIVE_BACK = 17,
 };
 // Longer than a call stays in a lane.
 enum { A_WHILE_US = 60000 };
@@ -55,6 +59,7 @@ static atomic_uint interruptions;
 static atomic_uint left;
 static volatile sig_atomic_t handled;
 static uint32_t kept;
+static binder_uintptr_t taken;
 
 static void count(int signal)
 {
@@ -126,29 +131,54 @@ static void next_call(const void *commands, size_t size, struct binder_transacti
 	}
 }
 
+// What sends an array of two descriptors.
+struct send_array {
+	uint32_t command;
+	struct binder_transaction_data_sg send;
+} __attribute__((packed));
+
+static struct send_array array_of(uint32_t command, uint32_t code)
+{
+	static const int numbers[] = { STDERR_FILENO, STDERR_FILENO };
+	static struct {
+		struct binder_buffer_object numbers;
+		struct binder_fd_array_object array;
+	} data;
+	static const binder_size_t offsets[] = { 0, sizeof data.numbers };
+	data.numbers.hdr.type = BINDER_TYPE_PTR;
+	data.numbers.buffer = (uintptr_t)numbers;
+	data.numbers.length = sizeof numbers;
+	data.array.hdr.type = BINDER_TYPE_FDA;
+	data.array.num_fds = 2;
+	struct send_array array = { command, { .buffers_size = sizeof numbers } };
+	array.send.transaction_data.code = code;
+	array.send.transaction_data.data_size = sizeof data;
+	array.send.transaction_data.offsets_size = sizeof offsets;
+	array.send.transaction_data.data.ptr.buffer = (uintptr_t)&data;
+	array.send.transaction_data.data.ptr.offsets = (uintptr_t)offsets;
+	return array;
+}
+
 // Answers a call by descriptors, and reads the next.
 static void answer_array(const struct answer *answer, struct binder_transaction_data *call)
 {
-	const int numbers[] = { STDERR_FILENO, STDERR_FILENO };
-	struct {
-		struct binder_buffer_object numbers;
-		struct binder_fd_array_object array;
-	} data = {
-		.numbers = { .hdr.type = BINDER_TYPE_PTR, .buffer = (uintptr_t)numbers, .length = sizeof numbers },
-		.array = { .hdr.type = BINDER_TYPE_FDA, .num_fds = 2 },
-	};
-	const binder_size_t offsets[] = { 0, sizeof data.numbers };
 	struct {
 		uint32_t free_command;
 		binder_uintptr_t buffer;
-		uint32_t command;
-		struct binder_transaction_data_sg reply;
-	} __attribute__((packed)) reply = { answer->free_command, answer->buffer, BC_REPLY_SG, { .buffers_size = 8 } };
-	reply.reply.transaction_data.data_size = sizeof data;
-	reply.reply.transaction_data.offsets_size = sizeof offsets;
-	reply.reply.transaction_data.data.ptr.buffer = (uintptr_t)&data;
-	reply.reply.transaction_data.data.ptr.offsets = (uintptr_t)offsets;
+		struct send_array reply;
+	} __attribute__((packed)) reply = { answer->free_command, answer->buffer, array_of(BC_REPLY_SG, 0) };
 	next_call(&reply, sizeof reply, call);
+}
+
+// Answers a call with the buffer that was taken before, and reads the next.
+static void give_back(const struct answer *answer, struct binder_transaction_data *call)
+{
+	struct {
+		uint32_t free_command;
+		binder_uintptr_t buffer;
+		struct answer answer;
+	} __attribute__((packed)) both = { BC_FREE_BUFFER, taken, *answer };
+	next_call(&both, sizeof both, call);
 }
 
 // Leaves the driver, which then knows of the call that this thread serves, if it did not before.
@@ -224,6 +254,15 @@ static void *serve_calls(void *is_first)
 		case ARRAY:
 			answer_array(&answer, &call);
 			continue;
+		case TAKE:
+			taken = call.data.ptr.buffer;
+			answer.reply.transaction.data_size = 0;
+			next_call(&answer.reply, sizeof answer.reply, &call);
+			continue;
+		case GIVE_BACK:
+			answer.reply.transaction.data.ptr.buffer = (uintptr_t)data;
+			give_back(&answer, &call);
+			continue;
 		case LEFT:
 			answer_word(&answer, data, left);
 			break;
@@ -246,11 +285,11 @@ static void *serve_calls(void *is_first)
 static void serve_until_killed(int ready)
 {
 	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-	int unused = 0;
 	served = open_device();
 	map(served, 1 << 20);
+	struct flat_binder_object self = { .hdr.type = BINDER_TYPE_BINDER, .flags = FLAT_BINDER_FLAG_ACCEPTS_FDS };
 	// The service before may not be gone yet.
-	while (ioctl(served, BINDER_SET_CONTEXT_MGR, &unused) < 0) {
+	while (ioctl(served, BINDER_SET_CONTEXT_MGR_EXT, &self) < 0) {
 		CHECK(errno == EBUSY);
 		usleep(1000);
 	}
@@ -408,6 +447,22 @@ static void arrays(void)
 	}
 }
 
+// The same of a server that frees the buffer with its reply.
+static void taken_arrays(void)
+{
+	uint32_t lowest = ask(device, LOWEST, 0);
+	for (uint32_t round = 0; round < 5; round++) {
+		struct binder_transaction_data got;
+		struct send_array array = array_of(BC_TRANSACTION_SG, TAKE);
+		expect(device, &array, sizeof array, BR_REPLY, &got);
+		let_go(device, &got);
+		CHECK(ask(device, LOWEST, 0) == lowest + 2);
+		warm_up();
+		CHECK(ask(device, GIVE_BACK, round) == round);
+		CHECK(ask(device, LOWEST, 0) == lowest);
+	}
+}
+
 static void crowds(void)
 {
 	call_in_threads(device);
@@ -482,10 +537,12 @@ static void play(void)
 	struct {
 		const char *name;
 		void (*play)(void);
-	} scenes[] = { { "signals", signals },	 { "identities", identities }, { "nesting", nesting },
-		       { "relays", relays },	 { "leaves", leaves },	       { "files", files },
-		       { "arrays", arrays },	 { "crowds", crowds },	       { "confined", confined },
-		       { "ends", ends },	 { "filtered", filtered } };
+	} scenes[] = {
+		{ "signals", signals }, { "identities", identities },	  { "nesting", nesting },
+		{ "relays", relays },	{ "leaves", leaves },		  { "files", files },
+		{ "arrays", arrays },	{ "taken arrays", taken_arrays }, { "crowds", crowds },
+		{ "confined", confined }, { "ends", ends },		  { "filtered", filtered },
+	};
 	for (is_eager = 0; is_eager < 2; is_eager++) {
 		alarm(HANG_TIMEOUT_S);
 		start_service(serve_until_killed);
