@@ -128,8 +128,8 @@ impl LaneServer {
         returns.push(BR_TRANSACTION_COMPLETE);
         self.owes_completion = false;
         let end = tell(system, call, &returns);
-        if end == LaneEnd::Done && !parsed.is_idle() && standing(system) & IN_NO_CALL == 0 {
-            // What has come for the thread alone is told in the same go. It may be nothing.
+        if end == LaneEnd::Done && standing(system) & IN_NO_CALL == 0 {
+            // What has come for the thread alone, as the reply to a call of its own, is told in the same go. It may be nothing.
             let _ = system.by_ring_waiting(ReadWait::Never, call);
         }
         end

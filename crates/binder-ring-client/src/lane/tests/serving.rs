@@ -184,6 +184,19 @@ fn who_replies_without_a_read_hears_of_it_by_the_next() {
 }
 
 #[test]
+fn who_replies_without_a_read_hears_by_the_next_of_what_else_has_come_for_the_thread() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    server.serve();
+    assert_eq!(server.run(&answer(), 0).0, DONE);
+    // It has made a call, too.
+    process.standing().store(IS_LOOPER, Ordering::Relaxed);
+    let (outcome, read) = server.run(&[], 256);
+    assert_eq!((outcome, read.read_consumed, process.at_once.get()), (DONE, 8, 1));
+    assert_eq!(process.returns.take(), completion());
+}
+
+#[test]
 fn a_completion_comes_before_what_the_driver_tells_of_a_command_that_fails() {
     let process = Process::new();
     let mut server = Server::of(&process);
