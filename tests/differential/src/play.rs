@@ -25,6 +25,9 @@ use crate::troupe::{Plot, READ_BYTES, Troupe};
 /// A call by a lane is taken back after 4 ms.
 const TAKEN_BACK_AFTER: Duration = Duration::from_millis(10);
 
+/// Who waits for a call by a lane asks after 20 ms whether it is still served.
+const MISSED_AFTER: Duration = Duration::from_millis(30);
+
 /// How long a play is.
 const STEPS: u32 = 150;
 
@@ -406,7 +409,11 @@ impl Play<'_, '_> {
     pub(crate) fn leave(&mut self, index: usize) {
         note!(self, "leaves\n");
         self.troupe.count("a process that leaves");
+        let is_serving = self.troupe.members[index].seats.iter().any(|seat| seat.serves > 0);
         self.troupe.leave(index);
+        if is_serving && self.troupe.has_lanes() {
+            std::thread::sleep(MISSED_AFTER);
+        }
         for at in 0..self.troupe.members[index].seats.len() {
             self.end_sleep(index, at);
         }
