@@ -31,6 +31,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use self::fd_work::FakeFdWork;
 use self::freezes::FreezeWaiter;
 use self::frontends::Executor;
+pub use self::frontends::FdWorkWay;
 pub use self::steps::Trouble;
 use self::windows::{Disruption, Window};
 use crate::fake_memory::{FakeMemory, GUARD};
@@ -161,11 +162,10 @@ impl CoreRig {
         Self { world: RefCell::new(world) }
     }
 
-    /// The same rig, whose executor stops threads on their way out of the ioctl to change their descriptors, as it
-    /// does where seccomp cannot add them: their requests are answered by then.
+    /// The same rig, whose descriptors change in this way.
     #[must_use]
-    pub fn stopping_threads(self) -> Self {
-        self.world.borrow_mut().executor.stops_threads = true;
+    pub fn with_fd_work(self, way: FdWorkWay) -> Self {
+        self.world.borrow_mut().executor.fd_work_way = way;
         self
     }
 

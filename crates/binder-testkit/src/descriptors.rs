@@ -62,6 +62,14 @@ impl FakeDescriptors {
         Ok(CapturedFile::new(captured))
     }
 
+    /// Whether so many more may be open.
+    pub(crate) fn has_room(&self, count: usize) -> bool {
+        (0..self.limit)
+            .filter(|fd| !self.open.contains_key(fd))
+            .nth(count.saturating_sub(1))
+            .is_some()
+    }
+
     /// Installs all of the files, or none.
     pub(crate) fn install(&mut self, files: Vec<CapturedFile>) -> Result<Vec<u32>, NotInstalled> {
         let free = (0..self.limit).filter(|fd| !self.open.contains_key(fd));

@@ -21,7 +21,7 @@ mod skip;
 mod stage;
 
 pub use command::{Commands, commands};
-pub use core_rig::{CoreRig, Trouble};
+pub use core_rig::{CoreRig, FdWorkWay, Trouble};
 pub use descriptors::Descriptors;
 pub use device::{DeviceRig, Doors, Ledger, STATUS, UnknownDoor, act_if_asked};
 pub use exposition::{read_exposition, scrape};

@@ -4,7 +4,7 @@
 //! The executor holds the front ends to their word: each request is answered once, and nothing is done for one
 //! that was answered.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use binder_core::{Patience, SendReport, Waits};
 use binder_frontend::{Action, Answer, CallingThread, Event, IoctlData, RequestContext};
@@ -33,8 +33,10 @@ pub(super) struct Executor {
     pub(super) tasks: VecDeque<(usize, FdTask)>,
     /// Descriptor work that does not come to its end.
     pub(super) stalled: VecDeque<(usize, FdTask)>,
-    /// Whether threads are stopped on their way out of the ioctl when their descriptors change.
-    pub(super) stops_threads: bool,
+    /// How descriptors change.
+    pub(super) fd_work_way: FdWorkWay,
+    /// The requests by which threads go on with descriptor work of a request before.
+    pub(super) moved_to: BTreeSet<u64>,
     /// The request for which an access is being made that may be cut off.
     pub(super) in_use: Option<u64>,
     /// The requests of calls that are over but for an access, with their files: no front end has them.
@@ -44,6 +46,18 @@ pub(super) struct Executor {
     /// What the last poll found.
     is_readable: bool,
     reports: VecDeque<SendReport>,
+}
+
+/// Where a thread is when its descriptors change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FdWorkWay {
+    /// In its ioctl.
+    #[default]
+    Waiting,
+    /// Stopped on its way out, as where seccomp cannot add them: its request is answered by then.
+    Stopped,
+    /// It installs files itself, and for anything else makes another ioctl, as one does that has called by shared memory.
+    Moved,
 }
 
 /// A request that is not answered.
@@ -80,7 +94,7 @@ impl Executor {
         self.accesses.len()
     }
 
-    fn note(&mut self, request: Request) -> u64 {
+    pub(super) fn note(&mut self, request: Request) -> u64 {
         // As FUSE numbers them.
         self.last_unique += 2;
         self.requests.insert(self.last_unique, request);

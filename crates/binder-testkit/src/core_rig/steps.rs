@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 
 use binder_core::{Commands, CopyFault, FdWork, NotInstalled, ProcessKey, ReceiveBuffers, Waits};
 use binder_frontend::{
-    AccessEnd, AccessRequest, Answer, CallerState, Cancelled, Event, FdWorkResult, MemoryAccess,
-    NextStep, RequestContext,
+    AccessEnd, AccessRequest, Answer, CallerState, Cancelled, Event, FdWorkResult, IoctlData,
+    MemoryAccess, NextStep, RequestContext,
 };
 use binder_uapi::{BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
 
-use super::frontends::{Executor, Request};
+use super::frontends::{Executor, FdWorkWay, Request};
 use super::{Call, OpenFile, World};
 use crate::fake_memory::Reservations;
 use crate::{Caller, Process, Thread};
@@ -259,8 +259,12 @@ impl World {
             Some(Trouble::Signal | Trouble::Cut | Trouble::CutLate) => self.signal(device, unique),
             Some(Trouble::Fault | Trouble::Bug) | None => {}
         }
-        if self.executor.stops_threads && trouble.is_none() {
-            return self.do_task_of_stopped(device, task);
+        let has_moved = self.executor.moved_to.remove(&unique);
+        match self.executor.fd_work_way {
+            _ if trouble.is_some() || has_moved => {}
+            FdWorkWay::Waiting => {}
+            FdWorkWay::Stopped => return self.do_task_of_stopped(device, task),
+            FdWorkWay::Moved => return self.move_task(device, task),
         }
         let FdTask { file, request, call, work } = task;
         let done = self.change_descriptors(file, *work, trouble);
@@ -290,6 +294,32 @@ impl World {
             descriptors.close(fd.into());
         }
         FdWorkResult::FdWork(key, installed)
+    }
+
+    /// Has a thread go on as another request, whose first is answered.
+    fn move_task(&mut self, device: usize, task: FdTask) {
+        let FdTask { file, request, call, work } = task;
+        let Request::Ioctl { thread, argument } = self.executor.answered(request.unique) else {
+            panic!("only an ioctl waits for descriptor work");
+        };
+        let unique = self.executor.note(Request::Ioctl { thread, argument });
+        let place = &mut self.threads[thread].call;
+        if matches!(place, Call::Asked { unique: asked, .. } if *asked == request.unique) {
+            *place = Call::Asked { device, unique };
+        }
+        let to = RequestContext { unique, ..request };
+        let to = Box::new(binder_frontend::Call::new(to, IoctlData::of(&call)));
+        let descriptors = self.memory.descriptors(self.files[file].host);
+        let has_files_only = !work.install.is_empty() && work.close.is_empty();
+        if has_files_only && descriptors.has_room(work.install.len()) {
+            let FdWork { key, install, .. } = *work;
+            let numbers = descriptors.install(install).expect("there is room");
+            let memory = &mut self.memory.of_device(device);
+            self.devices[device].finish_moved_fd_work(request.unique, to, key, numbers, memory);
+        } else {
+            self.executor.moved_to.insert(unique);
+            self.devices[device].move_fd_work(request.unique, to, work);
+        }
     }
 
     /// The same for a thread that is stopped on its way out, whose request is answered.

@@ -1,7 +1,7 @@
 //! The core and the naive model read the same, whatever processes write, with front ends between or without.
 
 use binder_testkit::game::{Game, SLOTS, Step, acquaintance};
-use binder_testkit::{CoreRig, Stage};
+use binder_testkit::{CoreRig, FdWorkWay, Stage};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -97,7 +97,8 @@ fn compare(steps: &[Step], objects: usize) {
     for rig in CoreRig::BOTH {
         compare_on(rig().in_slices_of(objects), steps);
     }
-    compare_on(CoreRig::default().stopping_threads().in_slices_of(objects), steps);
+    let way = [FdWorkWay::Stopped, FdWorkWay::Moved][steps.len() % 2];
+    compare_on(CoreRig::default().with_fd_work(way).in_slices_of(objects), steps);
 }
 
 fn compare_on(rig: CoreRig, steps: &[Step]) {

@@ -1,6 +1,6 @@
 //! Calls of several clients, whose steps end in any order, well or not, while signals come and clients are killed.
 
-use binder_testkit::{CoreRig, Message, Mode, Stage, Trouble, commands, introduce};
+use binder_testkit::{CoreRig, FdWorkWay, Message, Mode, Stage, Trouble, commands, introduce};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -38,9 +38,8 @@ fn choice() -> impl Strategy<Value = Choice> {
     ]
 }
 
-fn play(choices: &[Choice], slices: usize, stops_threads: bool) {
-    let rig = CoreRig::default().in_slices_of(slices);
-    let rig = if stops_threads { rig.stopping_threads() } else { rig };
+fn play(choices: &[Choice], slices: usize, way: FdWorkWay) {
+    let rig = CoreRig::default().in_slices_of(slices).with_fd_work(way);
     let stage = Stage::new(Box::new(rig));
     let core = stage.rig().core().expect("a rig on the core");
     let m = manager(&stage);
@@ -87,8 +86,8 @@ proptest! {
     fn whatever_steps_end_first_each_request_is_answered_once(
         choices in vec(choice(), 1..300),
         slices in prop_oneof![Just(1), Just(256)],
-        stops_threads in any::<bool>(),
+        way in prop::sample::select(&[FdWorkWay::Waiting, FdWorkWay::Stopped, FdWorkWay::Moved][..]),
     ) {
-        play(&choices, slices, stops_threads);
+        play(&choices, slices, way);
     }
 }
