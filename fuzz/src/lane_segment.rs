@@ -222,10 +222,6 @@ impl LaneSystem for Process<'_> {
         RingOutcome::Done(Ok(()))
     }
 
-    fn by_ioctl(&self, _: &mut BinderWriteRead) -> Result<(), Errno> {
-        unreachable!("the ring does all")
-    }
-
     fn open_lane(&self, wish: &mut LaneOpen) -> Result<(), Errno> {
         (wish.id, wish.place, wish.server_euid) = (LANE, 0, SERVER_EUID);
         self.ring.segment().header().lanes[0].store(LANE, Ordering::Relaxed);

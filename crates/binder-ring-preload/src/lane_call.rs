@@ -14,8 +14,8 @@ use binder_ring_client::lane::{
 use binder_ring_client::{ClientRing, ReadWait, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN,
-    ANYBINDER_LANE_ROOM, BINDER_WRITE_READ, BinderTransactionData, BinderWriteRead, Errno,
-    LaneAccept, LaneOpen, LaneRoom,
+    ANYBINDER_LANE_ROOM, BinderTransactionData, BinderWriteRead, Errno, LaneAccept, LaneOpen,
+    LaneRoom,
 };
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::thread::Timespec;
@@ -274,14 +274,6 @@ impl LaneSystem for LaneCall<'_, '_> {
 
     fn by_ring_waiting(&self, waits: ReadWait, call: &mut BinderWriteRead) -> RingOutcome {
         by_ring(waits, &self.device, self.slot, self.memory, call)
-    }
-
-    fn by_ioctl(&self, call: &mut BinderWriteRead) -> Result<(), Errno> {
-        let before = call.write_consumed;
-        // SAFETY: it is what the program has asked for, or a part of that.
-        let outcome = unsafe { self.device.ask(BINDER_WRITE_READ, call) };
-        free_run(self.lanes(), self.memory, call, before);
-        outcome
     }
 
     fn open_lane(&self, wish: &mut LaneOpen) -> Result<(), Errno> {

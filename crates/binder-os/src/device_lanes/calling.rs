@@ -10,8 +10,8 @@ use binder_ring::SlotIndex;
 use binder_ring_client::lane::LaneSystem;
 use binder_ring_client::{ClientRing, ReadWait, RingOutcome, RingSystem, SleepEnd};
 use binder_uapi::{
-    ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN, BINDER_WRITE_READ, BinderTransactionData,
-    BinderWriteRead, Errno, LaneOpen,
+    ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN, BinderTransactionData, BinderWriteRead, Errno,
+    LaneOpen,
 };
 
 use super::{DeviceLanes, LaneContext, errno};
@@ -118,13 +118,6 @@ impl LaneSystem for LaneContext<'_, '_> {
             // An ioctl may change where the thread stands.
             self.ring.segment().slot(slot).standing.store(0, Ordering::Relaxed);
         }
-        self.lanes.free_run(self.memory.commands_between(before, call.write_consumed));
-        outcome
-    }
-
-    fn by_ioctl(&self, call: &mut BinderWriteRead) -> Result<(), Errno> {
-        let before = call.write_consumed;
-        let outcome = ioctl(self.device, BINDER_WRITE_READ, call).map_err(|error| errno(&error));
         self.lanes.free_run(self.memory.commands_between(before, call.write_consumed));
         outcome
     }

@@ -409,7 +409,7 @@ impl<P> CallerLane<P> {
             calls.count();
         }
         commands.free(system.buffers());
-        let mut returns = LaneReturns::new();
+        let mut returns = LaneReturns::of(call);
         returns.push(BR_TRANSACTION_COMPLETE);
         if system.receive(&self.place, len as usize) {
             let head = BinderTransactionData {
@@ -452,7 +452,7 @@ impl<P> CallerLane<P> {
             _ => BR_DEAD_REPLY,
         };
         commands.free(system.buffers());
-        let mut returns = LaneReturns::new();
+        let mut returns = LaneReturns::of(call);
         returns.push(BR_TRANSACTION_COMPLETE);
         returns.push(code);
         finish(system, call, &returns)

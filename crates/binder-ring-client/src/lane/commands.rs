@@ -2,7 +2,7 @@
 
 use binder_uapi::{
     BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BR_NOOP, BinderTransactionData,
-    BinderTransactionDataSecctx, LANE_FLAGS, payload_len,
+    BinderTransactionDataSecctx, BinderWriteRead, LANE_FLAGS, payload_len,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -160,12 +160,6 @@ pub struct LaneReturns {
     len: usize,
 }
 
-impl Default for LaneReturns {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl LaneReturns {
     /// All that a read of a lane brings: two codes, and one with a transaction.
     const MOST_BYTES: usize = 3 * size_of::<u32>() + size_of::<BinderTransactionData>();
@@ -174,14 +168,19 @@ impl LaneReturns {
     const LONGEST: usize = size_of::<u32>() + size_of::<BinderTransactionDataSecctx>();
     /// A read with less room takes no lane.
     pub const LEAST_ROOM: usize = 2 * size_of::<u32>() + Self::LONGEST;
-    /// A read with less room is told of no completion.
-    pub const COMPLETION_ROOM: usize = size_of::<u32>() + Self::LONGEST;
 
-    /// The beginning of what every read brings.
-    pub fn new() -> Self {
+    /// The beginning of what the read of a call brings, if that has brought nothing before.
+    pub fn of(call: &BinderWriteRead) -> Self {
         let mut returns = Self { bytes: [0; Self::MOST_BYTES], len: 0 };
-        returns.push(BR_NOOP);
+        if call.read_consumed == 0 {
+            returns.push(BR_NOOP);
+        }
         returns
+    }
+
+    /// Whether a driver tells more behind these, where a read has so much room for all.
+    pub fn leave_room(&self, room: u64) -> bool {
+        room >= (self.len + Self::LONGEST) as u64
     }
 
     /// Appends one without a payload.

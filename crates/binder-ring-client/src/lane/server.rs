@@ -109,30 +109,37 @@ impl LaneServer {
         call: &mut BinderWriteRead,
         parsed: &LaneCommands,
     ) -> LaneEnd {
-        let mut returns = LaneReturns::new();
+        let mut returns = LaneReturns::of(call);
         let room = call.read_size.saturating_sub(call.read_consumed);
         free_if_idle(system, call, parsed);
         let is_run = parsed.is_idle()
-            || room > 0 && system.run_commands(call, call.write_size) == RingOutcome::Done(Ok(()));
+            || room > 0
+                && matches!(
+                    system.run_commands(call, call.write_size),
+                    RingOutcome::Done(Ok(())) | RingOutcome::Ioctl
+                );
         if is_run && room == 0 {
             return LaneEnd::Done;
         }
-        let has_room = room >= LaneReturns::COMPLETION_ROOM as u64;
+        let has_room = returns.leave_room(room);
         let has_failed = call.write_consumed != call.write_size;
         if !is_run || room < returns.bytes().len() as u64 || has_failed && !has_room {
             return LaneEnd::ByRing;
         }
-        if !has_room {
-            return tell(system, call, &returns);
+        if has_room {
+            returns.push(BR_TRANSACTION_COMPLETE);
+            self.owes_completion = false;
         }
-        returns.push(BR_TRANSACTION_COMPLETE);
-        self.owes_completion = false;
         let end = tell(system, call, &returns);
-        if end == LaneEnd::Done && standing(system) & IN_NO_CALL == 0 {
-            // What has come for the thread alone, as the reply to a call of its own, is told in the same go. It may be nothing.
-            let _ = system.by_ring_waiting(ReadWait::Never, call);
+        if end != LaneEnd::Done || standing(system) & IN_NO_CALL != 0 {
+            return end;
         }
-        end
+        // What has come for the thread alone, as the reply to a call of its own, is told in the same go. It may be nothing.
+        match system.by_ring_waiting(ReadWait::Never, call) {
+            // The thread has something to close, or files to install.
+            RingOutcome::Ioctl => LaneEnd::Ended(RingOutcome::Ioctl),
+            _ => LaneEnd::Done,
+        }
     }
 
     /// The thread goes to the driver. It is back soon from a reply of which it hears at once.
@@ -231,7 +238,7 @@ impl LaneServer {
                 (self.serving, self.is_orphan) = (Some(lane), false);
                 self.services.begin(system.ticks());
                 free_if_idle(system, call, parsed);
-                let mut returns = LaneReturns::new();
+                let mut returns = LaneReturns::of(call);
                 returns.push_transaction(BR_TRANSACTION, &head);
                 finish(system, call, &returns)
             }
@@ -323,7 +330,7 @@ impl LaneServer {
             call.write_consumed = call.write_size;
             return LaneEnd::Done;
         }
-        let mut returns = LaneReturns::new();
+        let mut returns = LaneReturns::of(call);
         returns.push(BR_TRANSACTION_COMPLETE);
         finish(system, call, &returns)
     }

@@ -78,24 +78,14 @@ pub trait LaneSystem: RingSystem {
         self.by_ring_waiting(ReadWait::UntilReady, call)
     }
 
-    /// Goes on by an ioctl with a call that the ring has left to one, and frees what it has freed.
-    ///
-    /// # Errors
-    ///
-    /// As the device answers.
-    fn by_ioctl(&self, call: &mut BinderWriteRead) -> Result<(), Errno>;
-
     /// Has the driver run the commands of a call up to `until`, and reads nothing.
     ///
-    /// Where the thread's descriptors are to change, the driver wants an ioctl, with this call and no other: it closes what lay in
-    /// a buffer that is freed.
+    /// Where it wants an ioctl, to close what lay in a buffer that is freed, they are run: it closes that at the end of what the thread
+    /// does next there, and no read of that waits.
     fn run_commands(&self, call: &mut BinderWriteRead, until: u64) -> RingOutcome {
         let (write_size, read_size) = (call.write_size, call.read_size);
         (call.write_size, call.read_size) = (until, call.read_consumed);
-        let outcome = match self.by_ring(call) {
-            RingOutcome::Ioctl => RingOutcome::Done(self.by_ioctl(call)),
-            outcome => outcome,
-        };
+        let outcome = self.by_ring(call);
         (call.write_size, call.read_size) = (write_size, read_size);
         outcome
     }

@@ -53,8 +53,6 @@ struct Process {
     /// What it makes of calls by the ring.
     driver: Cell<Driver>,
     by_ring: Cell<u32>,
-    /// Those with which it goes on by ioctls.
-    ioctls: RefCell<Vec<BinderWriteRead>>,
     /// Whether the driver has nothing for who would not wait for it, and how often it was asked so.
     has_nothing: Cell<bool>,
     at_once: Cell<u32>,
@@ -85,7 +83,6 @@ impl Process {
             closed: Cell::new(0),
             driver: Cell::new(run_all),
             by_ring: Cell::new(0),
-            ioctls: RefCell::default(),
             has_nothing: Cell::new(false),
             at_once: Cell::new(0),
             returns: RefCell::default(),
@@ -261,11 +258,6 @@ impl LaneSystem for Process {
         (self.driver.get())(self, call)
     }
 
-    fn by_ioctl(&self, call: &mut BinderWriteRead) -> Result<(), Errno> {
-        self.ioctls.borrow_mut().push(*call);
-        Ok(())
-    }
-
     fn open_lane(&self, wish: &mut LaneOpen) -> Result<(), Errno> {
         self.asked.set(self.asked.get() + 1);
         self.wished.set(wish.handle);
@@ -298,6 +290,13 @@ impl LaneSystem for Process {
 fn run_all(_: &Process, call: &mut BinderWriteRead) -> RingOutcome {
     call.write_consumed = call.write_size;
     RingOutcome::Done(Ok(()))
+}
+
+/// The same, but that the thread is to close something in an ioctl.
+fn run_but_for_closing(process: &Process, call: &mut BinderWriteRead) -> RingOutcome {
+    process.standing().store(0, Ordering::Relaxed);
+    call.write_consumed = call.write_size;
+    RingOutcome::Ioctl
 }
 
 /// A plain call.

@@ -75,7 +75,8 @@ impl<P> ThreadLanes<P> {
         let is_over = outcome == RingOutcome::Done(Ok(()));
         if has_looked && !is_over && !system.is_open() {
             // Another thread has closed the file meanwhile, which ends reads that wait.
-            return match finish(system, call, &LaneReturns::new()) {
+            let returns = LaneReturns::of(call);
+            return match finish(system, call, &returns) {
                 LaneEnd::Ended(outcome) => outcome,
                 _ => RingOutcome::Done(Ok(())),
             };

@@ -101,11 +101,19 @@ impl<'p> Server<'p> {
     }
 
     fn run(&mut self, commands: &[u8], room: u64) -> (RingOutcome, BinderWriteRead) {
-        let mut call = BinderWriteRead {
-            write_size: commands.len() as u64,
-            read_size: room,
-            ..Default::default()
-        };
+        self.run_from(0, commands, room)
+    }
+
+    /// A read that has brought so many bytes.
+    fn run_from(
+        &mut self,
+        read_consumed: u64,
+        commands: &[u8],
+        read_size: u64,
+    ) -> (RingOutcome, BinderWriteRead) {
+        let write_size = commands.len() as u64;
+        let mut call =
+            BinderWriteRead { write_size, read_size, read_consumed, ..Default::default() };
         let parsed = LaneCommands::parse(commands, self.process);
         (self.thread.exchange(self.process, &mut call, &parsed, 1000), call)
     }
@@ -194,6 +202,32 @@ fn who_replies_without_a_read_hears_by_the_next_of_what_else_has_come_for_the_th
     let (outcome, read) = server.run(&[], 256);
     assert_eq!((outcome, read.read_consumed, process.at_once.get()), (DONE, 8, 1));
     assert_eq!(process.returns.take(), completion());
+}
+
+#[test]
+fn a_completion_comes_before_what_is_to_be_closed() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    server.serve();
+    assert_eq!(server.run(&answer(), 0).0, DONE);
+    process.driver.set(run_but_for_closing);
+    let (outcome, call) = server.run(&BC_ENTER_LOOPER.to_ne_bytes(), 256);
+    assert_eq!((outcome, call.write_consumed, call.read_consumed), (RingOutcome::Ioctl, 4, 8));
+    assert_eq!((process.returns.take(), process.by_ring.get()), (completion(), 2));
+}
+
+#[test]
+fn what_comes_for_a_read_that_has_brought_something_begins_with_itself() {
+    let process = Process::new();
+    let mut server = Server::of(&process);
+    process.play(&[(call, SleepEnd::Woken)]);
+    let (outcome, read) = server.run_from(4, &[], 256);
+    assert_eq!((outcome, read.read_consumed), (DONE, 72));
+    assert_eq!(process.returns.take()[..4], BR_TRANSACTION.to_ne_bytes());
+    assert_eq!(server.run(&answer(), 0).0, DONE);
+    // There is just room for a completion, as a driver counts that.
+    assert_eq!(server.run_from(4, &[], 80).1.read_consumed, 8);
+    assert_eq!(process.returns.take(), BR_TRANSACTION_COMPLETE.to_ne_bytes());
 }
 
 #[test]
