@@ -100,6 +100,14 @@ impl<'p> Server<'p> {
         server
     }
 
+    /// One that has replied, and has not read since.
+    fn that_owes_a_completion(process: &'p Process) -> Self {
+        let mut server = Self::of(process);
+        server.serve();
+        assert_eq!(server.run(&answer(), 0).0, DONE);
+        server
+    }
+
     fn run(&mut self, commands: &[u8], room: u64) -> (RingOutcome, BinderWriteRead) {
         self.run_from(0, commands, room)
     }
@@ -194,9 +202,7 @@ fn who_replies_without_a_read_hears_of_it_by_the_next() {
 #[test]
 fn who_replies_without_a_read_hears_by_the_next_of_what_else_has_come_for_the_thread() {
     let process = Process::new();
-    let mut server = Server::of(&process);
-    server.serve();
-    assert_eq!(server.run(&answer(), 0).0, DONE);
+    let mut server = Server::that_owes_a_completion(&process);
     // It has made a call, too.
     process.standing().store(IS_LOOPER, Ordering::Relaxed);
     let (outcome, read) = server.run(&[], 256);
@@ -207,9 +213,7 @@ fn who_replies_without_a_read_hears_by_the_next_of_what_else_has_come_for_the_th
 #[test]
 fn a_completion_comes_before_what_is_to_be_closed() {
     let process = Process::new();
-    let mut server = Server::of(&process);
-    server.serve();
-    assert_eq!(server.run(&answer(), 0).0, DONE);
+    let mut server = Server::that_owes_a_completion(&process);
     process.driver.set(run_but_for_closing);
     let (outcome, call) = server.run(&BC_ENTER_LOOPER.to_ne_bytes(), 256);
     assert_eq!((outcome, call.write_consumed, call.read_consumed), (RingOutcome::Ioctl, 4, 8));
@@ -233,9 +237,7 @@ fn what_comes_for_a_read_that_has_brought_something_begins_with_itself() {
 #[test]
 fn a_completion_comes_before_what_the_driver_tells_of_a_command_that_fails() {
     let process = Process::new();
-    let mut server = Server::of(&process);
-    server.serve();
-    assert_eq!(server.run(&answer(), 0).0, DONE);
+    let mut server = Server::that_owes_a_completion(&process);
     process.driver.set(|process, call| {
         process.standing().store(0, Ordering::Relaxed);
         call.write_consumed = 4;
