@@ -108,8 +108,8 @@ const MUST_OCCUR_IN_CONVERSATIONS: &[&str] = &[
     "a sleeper that is woken",
 ];
 
-/// Who is answered late is taken for asleep: by a lane on a busy machine, by the driver where whatever the player asks of
-/// the machine it runs on comes late. So many seeds may differ by that, if they do not so in so many more plays.
+/// On a busy machine a thread may be taken for asleep whose answer is on its way. So many seeds may differ by that, if they
+/// do not in so many more plays.
 const MOST_LATE: usize = 2;
 const MORE_PLAYS: usize = 5;
 

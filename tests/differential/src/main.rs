@@ -4,9 +4,9 @@
 //! player --device /dev/binder --seeds 0..50 [--conversations] [--doors lane,ring,fuse] [--hashes] [--counts]
 //! ```
 //!
-//! The same seed asks every driver the same, as long as they answer the same. A hash
-//! says whether two drivers did; with `--hashes` nothing else is printed of a seed. `--counts` adds how often what occurred. `--doors` says how the
-//! players' calls come to the driver; they take turns. `--conversations` are plays of mostly plain calls and replies.
+//! The same seed asks every driver the same, as long as they answer the same. A hash says whether two drivers did; with
+//! `--hashes` nothing else is printed of a seed. `--counts` adds how often what occurred. `--doors` says how the players'
+//! calls come to the driver; they take turns. `--conversations` are plays of mostly plain calls and replies.
 
 mod command;
 mod conversation;

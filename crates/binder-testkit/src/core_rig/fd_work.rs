@@ -16,7 +16,7 @@ pub(super) struct FakeFdWork {
 }
 
 impl World {
-    /// Takes back the descriptor work that waits. Their threads are free to call again.
+    /// Takes back the descriptor work that waits. Its threads are free to call again.
     pub(super) fn retract_fd_work(&mut self) {
         if !self.has_no_frontend {
             return self.retract_tasks();
