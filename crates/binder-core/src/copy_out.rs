@@ -307,7 +307,7 @@ impl Context {
         &mut self,
         key: SuspendedCallKey,
     ) -> Result<(ThreadKey, PendingCopyOut), Errno> {
-        let SuspendedCall { thread, then, .. } = self.take_suspended_call(key)?;
+        let SuspendedCall { thread, then } = self.take_suspended_call(key)?;
         if let Resumption::CopyOut(pending) = then {
             return Ok((thread, pending));
         }

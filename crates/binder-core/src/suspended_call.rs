@@ -54,8 +54,6 @@ pub struct NotInstalled {
 pub struct SuspendedCall {
     pub(crate) thread: ThreadKey,
     pub(crate) then: Resumption,
-    /// The files, if it was retracted.
-    retracted: Option<Vec<CapturedFile>>,
 }
 
 #[derive(Debug)]
@@ -77,6 +75,8 @@ pub(crate) struct PendingDelivery {
     /// What precedes the transaction in this read.
     returns: Returns,
     waits: Waits,
+    /// The files, if it was retracted.
+    retracted: Option<Vec<CapturedFile>>,
 }
 
 impl Context {
@@ -95,7 +95,7 @@ impl Context {
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
         self.slice.begin();
-        let SuspendedCall { thread, then, .. } = self.take_suspended_call(suspended_call)?;
+        let SuspendedCall { thread, then } = self.take_suspended_call(suspended_call)?;
         let result = match then {
             Resumption::Deliver(delivery) => {
                 let result = self.deliver(thread, *delivery, installed, request, memory);
@@ -118,8 +118,8 @@ impl Context {
         let FdWork { key, install, close } = work;
         let Some(pending) = self.suspended_calls.get_mut(key) else { return };
         let thread = pending.thread;
-        if matches!(pending.then, Resumption::Deliver(_)) {
-            pending.retracted = Some(install);
+        if let Resumption::Deliver(delivery) = &mut pending.then {
+            delivery.retracted = Some(install);
         } else {
             // Its thread has what the call has told, and nothing is left but to close.
             self.suspended_calls.remove(key);
@@ -132,7 +132,10 @@ impl Context {
     pub(crate) fn has_retracted_fd_work(&self, thread: ThreadKey) -> bool {
         let suspended_call =
             self.threads[thread].suspended_call.and_then(|key| self.suspended_calls.get(key));
-        suspended_call.is_some_and(|suspended_call| suspended_call.retracted.is_some())
+        suspended_call.is_some_and(|suspended_call| match &suspended_call.then {
+            Resumption::Deliver(delivery) => delivery.retracted.is_some(),
+            Resumption::CopyOut(_) | Resumption::Return(_) => false,
+        })
     }
 
     /// Takes up descriptor work that was retracted, as the beginning of a read that has told nothing yet;
@@ -150,7 +153,7 @@ impl Context {
             return Some(Outcome::Done);
         }
         delivery.waits = waits;
-        let install = pending.retracted.take()?;
+        let install = delivery.retracted.take()?;
         let close = core::mem::take(&mut self.threads[thread].closing);
         Some(Outcome::FdWork(FdWork { key, install, close }.into()))
     }
@@ -188,7 +191,7 @@ impl Context {
         let buffer = mapping.zip(start).and_then(|(mapping, start)| mapping.get_mut(start));
         let files = buffer.map(|buffer| core::mem::take(&mut buffer.files)).unwrap_or_default();
         let (install, places) = files.into_iter().map(|file| (file.file, file.place)).unzip();
-        let delivery = PendingDelivery { transaction, places, returns, waits };
+        let delivery = PendingDelivery { transaction, places, returns, waits, retracted: None };
         self.begin_fd_task(thread, install, Resumption::Deliver(delivery.into()))
     }
 
@@ -231,7 +234,7 @@ impl Context {
 
     /// Notes that a call waits for the front end, and how it goes on.
     pub(crate) fn suspend(&mut self, thread: ThreadKey, then: Resumption) -> SuspendedCallKey {
-        let key = self.suspended_calls.insert(SuspendedCall { thread, then, retracted: None });
+        let key = self.suspended_calls.insert(SuspendedCall { thread, then });
         let state = &mut self.threads[thread];
         debug_assert_eq!(state.suspended_call, None, "a thread makes one call at a time");
         state.suspended_call = Some(key);
@@ -281,7 +284,7 @@ impl Context {
         request: &BinderWriteRead,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<Outcome, Errno> {
-        let PendingDelivery { transaction, places, mut returns, waits } = delivery;
+        let PendingDelivery { transaction, places, mut returns, waits, .. } = delivery;
         let receiver = self.threads[thread].process;
         let start = self.transactions[transaction].buffer;
         let why = match (installed, start) {

@@ -236,15 +236,15 @@ impl<'c, 't> DeviceCalls<'c, 't> {
     ///
     /// # Safety
     ///
-    /// `T` is the argument of the request, and may have any bytes. What it names is the program's to ask for.
+    /// `T` is the argument of the request, and may have any bytes.
     pub(crate) unsafe fn ask<T>(&self, request: u32, argument: &mut T) -> Result<(), Errno> {
         // A program that confines itself makes ioctls, and maybe nothing else.
         if !SWITCH.is_off() && !self.ring.is_of(self.fd) {
             return Err(Errno::EBADF);
         }
         let argument = ptr::from_mut(argument).expose_provenance();
-        // SAFETY: a device that knows the request touches no memory of the process but a `T`, and what that names, as the
-        // caller says. One that does not know it refuses.
+        // SAFETY: a device that knows the request touches no memory of the process but a `T`, as the caller says. One that does
+        // not know it refuses.
         let result = unsafe { syscall::ioctl(self.fd, request as usize, argument) };
         syscall::outcome(result)
     }
