@@ -106,6 +106,14 @@ impl Executor {
         self.requests.remove(&unique).expect("a request is answered once")
     }
 
+    /// The same of an ioctl; says of which thread, and with which argument.
+    pub(super) fn answered_ioctl(&mut self, unique: u64) -> (usize, u64) {
+        match self.answered(unique) {
+            Request::Ioctl { thread, argument } => (thread, argument),
+            Request::Poll | Request::Flush => panic!("request {unique} is no ioctl"),
+        }
+    }
+
     pub(super) fn assert_is_unanswered(&self, unique: u64) {
         assert!(self.requests.contains_key(&unique), "nothing is done for an answered request");
     }
@@ -315,9 +323,7 @@ impl World {
     }
 
     pub(super) fn answer(&mut self, unique: u64, answer: Answer, data: &[u8], returns: &[u8]) {
-        let Request::Ioctl { thread, argument } = self.executor.answered(unique) else {
-            panic!("request {unique} is no ioctl");
-        };
+        let (thread, argument) = self.executor.answered_ioctl(unique);
         let result = match answer {
             Answer::Done => Ok(()),
             Answer::Failed(error) => Err(errno(error)),

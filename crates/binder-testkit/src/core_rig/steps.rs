@@ -299,9 +299,7 @@ impl World {
     /// Has a thread go on as another request, whose first is answered.
     fn move_task(&mut self, device: usize, task: FdTask) {
         let FdTask { file, request, call, work } = task;
-        let Request::Ioctl { thread, argument } = self.executor.answered(request.unique) else {
-            panic!("only an ioctl waits for descriptor work");
-        };
+        let (thread, argument) = self.executor.answered_ioctl(request.unique);
         let unique = self.executor.note(Request::Ioctl { thread, argument });
         let place = &mut self.threads[thread].call;
         if matches!(place, Call::Asked { unique: asked, .. } if *asked == request.unique) {
@@ -325,9 +323,7 @@ impl World {
     /// The same for a thread that is stopped on its way out, whose request is answered.
     fn do_task_of_stopped(&mut self, device: usize, task: FdTask) {
         let FdTask { file, request, mut call, work } = task;
-        let Request::Ioctl { thread, argument } = self.executor.answered(request.unique) else {
-            panic!("only an ioctl waits for descriptor work");
-        };
+        let (thread, argument) = self.executor.answered_ioctl(request.unique);
         let host = self.files[file].host;
         let mut done = self.change_descriptors(file, *work, None);
         loop {

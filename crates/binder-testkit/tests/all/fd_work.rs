@@ -163,17 +163,24 @@ fn a_thread_that_comes_back_before_its_descriptor_work_forgets_it() {
     stage.tear_down();
 }
 
+/// Has threads begin calls whose descriptor work a signal comes before.
+fn with_signals_first(stage: &Stage, begin: impl FnOnce()) {
+    core(stage).hold_fd_work();
+    begin();
+    core(stage).retract_fd_work();
+    core(stage).let_fd_work_go();
+}
+
 #[test]
 fn a_delivery_that_a_signal_comes_before_goes_on_with_the_next_read() {
     let stage = stage();
     let m = manager(&stage);
     let p = stage.party();
     let before = open_descriptors(&stage, &m);
-    core(&stage).hold_fd_work();
-    p.write(commands().oneway(0, with_file()));
-    m.park();
-    core(&stage).retract_fd_work();
-    core(&stage).let_fd_work_go();
+    with_signals_first(&stage, || {
+        p.write(commands().oneway(0, with_file()));
+        m.park();
+    });
     assert_eq!(open_descriptors(&stage, &m), before);
     // What does not read leaves it.
     m.write(commands());
@@ -266,10 +273,7 @@ fn a_thread_that_frees_an_array_does_not_sleep_before_it_is_closed() {
 fn what_a_signal_leaves_open_is_closed_by_the_next_call() {
     let stage = stage();
     let (m, buffer) = received_array(&stage);
-    core(&stage).hold_fd_work();
-    m.park_with(commands().free(buffer));
-    core(&stage).retract_fd_work();
-    core(&stage).let_fd_work_go();
+    with_signals_first(&stage, || m.park_with(commands().free(buffer)));
     assert_eq!(open_descriptors(&stage, &m), 3);
     // It does not sleep before.
     expect!(m.read() => []);
@@ -283,10 +287,7 @@ fn what_a_signal_leaves_open_is_closed_with_the_files_that_it_kept_out() {
     let stage = stage();
     let (m, buffer) = received_array(&stage);
     stage.party().write(commands().oneway(0, with_file()));
-    core(&stage).hold_fd_work();
-    m.park_with(commands().free(buffer));
-    core(&stage).retract_fd_work();
-    core(&stage).let_fd_work_go();
+    with_signals_first(&stage, || m.park_with(commands().free(buffer)));
     m.write(commands());
     assert_eq!(open_descriptors(&stage, &m), 3, "it has its place");
     assert_eq!(m.read_call().code, 1);
