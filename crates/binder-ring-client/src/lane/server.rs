@@ -134,8 +134,13 @@ impl LaneServer {
         if end != LaneEnd::Done || standing(system) & IN_NO_CALL != 0 {
             return end;
         }
-        // What has come for the thread alone, as the reply to a call of its own, is told in the same go. It may be nothing.
-        match system.by_ring_waiting(ReadWait::Never, call) {
+        // After an ioctl it is not known whether the thread is in a call: the driver's next answer says so.
+        let mut outcome = system.run_commands(call, call.write_consumed);
+        if outcome == RingOutcome::Done(Ok(())) && standing(system) & IN_NO_CALL == 0 {
+            // What has come for the thread alone, as the reply to a call of its own, is told in the same go. It may be nothing.
+            outcome = system.by_ring_waiting(ReadWait::Never, call);
+        }
+        match outcome {
             // The thread has something to close, or files to install.
             RingOutcome::Ioctl => LaneEnd::Ended(RingOutcome::Ioctl),
             _ => LaneEnd::Done,

@@ -211,6 +211,22 @@ fn who_replies_without_a_read_hears_by_the_next_of_what_else_has_come_for_the_th
 }
 
 #[test]
+fn who_hears_of_a_reply_is_told_no_call_for_its_process_in_the_same_go() {
+    let process = Process::new();
+    let mut server = Server::that_owes_a_completion(&process);
+    // It has made an ioctl, so that it is not known where it stands: it is in no call.
+    process.standing().store(0, Ordering::Relaxed);
+    process.driver.set(|process, call| {
+        assert_eq!((call.write_size, call.read_size), (0, call.read_consumed));
+        process.standing().store(IS_LOOPER | IN_NO_CALL, Ordering::Relaxed);
+        RingOutcome::Done(Ok(()))
+    });
+    let (outcome, read) = server.run(&[], 256);
+    assert_eq!((outcome, read.read_size, read.read_consumed), (DONE, 256, 8));
+    assert_eq!((process.returns.take(), process.at_once.get()), (completion(), 0));
+}
+
+#[test]
 fn a_completion_comes_before_what_is_to_be_closed() {
     let process = Process::new();
     let mut server = Server::that_owes_a_completion(&process);
