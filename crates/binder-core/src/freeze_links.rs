@@ -10,7 +10,6 @@ use core::ops::Bound::{Excluded, Included, Unbounded};
 use crate::account::Resource;
 use crate::context::Context;
 use crate::error::Errno;
-use crate::node::NodeKey;
 use crate::process::ProcessKey;
 use crate::slice::OBJECTS_OF_WATCHER;
 use crate::table::Key;
@@ -49,9 +48,6 @@ pub(crate) struct FreezeLink {
 /// The freeze links of a process.
 #[derive(Debug, Default)]
 pub(crate) struct FreezeLinks {
-    /// The node that each cookie stands for, and how many links use it: more than one only if all
-    /// but the last were cleared.
-    cookies: BTreeMap<u64, (NodeKey, usize)>,
     /// Links that were told and not acknowledged, by cookie and then by order of telling.
     told: BTreeMap<(u64, u64), FreezeKey>,
     next_told: u64,
@@ -65,23 +61,6 @@ pub(crate) enum FreezeNews {
 }
 
 impl FreezeLinks {
-    fn add(&mut self, cookie: u64, node: NodeKey) -> Result<(), Errno> {
-        let (known, links) = self.cookies.entry(cookie).or_insert((node, 0));
-        if *known != node {
-            return Err(Errno::EINVAL);
-        }
-        *links += 1;
-        Ok(())
-    }
-
-    fn remove(&mut self, cookie: u64) {
-        let Some((_, links)) = self.cookies.get_mut(&cookie) else { return };
-        *links -= 1;
-        if *links == 0 {
-            self.cookies.remove(&cookie);
-        }
-    }
-
     fn first_told(&self, cookie: u64) -> Option<FreezeKey> {
         self.told.range((cookie, 0)..=(cookie, u64::MAX)).next().map(|(_, link)| *link)
     }
@@ -97,9 +76,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a handle without reference, a reference that has a link, and a cookie that
-    /// stands for another node; `ENOMEM` when there are too many links, those among them that were
-    /// cleared and whose answers are unread.
+    /// `EINVAL` for a handle without reference, and a reference that has a link; `ENOMEM` when there
+    /// are too many links, those among them that were cleared and whose answers are unread.
     pub(crate) fn request_freeze(
         &mut self,
         process: ProcessKey,
@@ -110,11 +88,9 @@ impl Context {
         if self.references[reference].freeze.is_some() {
             return Err(Errno::EINVAL);
         }
-        let node = self.references[reference].node;
         self.check_counted_quota(process, Resource::Freezes)?;
-        self.processes[process].freeze_links.add(cookie, node)?;
         self.count(process, Resource::Freezes);
-        let owner = self.nodes[node].owner;
+        let owner = self.nodes[self.references[reference].node].owner;
         let is_frozen = owner.is_some_and(|owner| self.processes[owner].freezer.is_frozen());
         let link = FreezeLink { process, cookie, owner, is_frozen, state: State::Idle };
         let link = self.freezes.insert(link);
@@ -280,7 +256,6 @@ impl Context {
         self.stop_watching(owner, link);
         self.uncount(process, Resource::Freezes);
         let links = &mut self.processes[process].freeze_links;
-        links.remove(cookie);
         match state {
             State::Idle => {}
             State::Told { order, .. } | State::ToldThenClear { order } => {

@@ -8,7 +8,6 @@ pub(super) type LinkId = usize;
 pub(super) struct FreezeLink {
     pub(super) process: Pid,
     cookie: u64,
-    node: NodeId,
     owner: Option<Pid>,
     is_frozen: bool,
     /// What was told last.
@@ -88,9 +87,8 @@ impl Model {
         let Some(reference) = self.processes[pid].references.get(&handle) else {
             return Taken::Invalid;
         };
-        let (node, has_link) = (reference.node, reference.freeze.is_some());
-        let mut own = self.links.values().filter(|link| link.process == pid);
-        if has_link || own.any(|link| link.cookie == cookie && link.node != node) {
+        let (node, link) = (reference.node, reference.freeze);
+        if link.is_some() {
             return Taken::Invalid;
         }
         let owner = self.nodes[&node].owner;
@@ -98,8 +96,7 @@ impl Model {
         let id = self.fresh_id();
         let (was_frozen, is_cleared, place) = (false, false, Place::Idle);
         let process = pid;
-        let link =
-            FreezeLink { process, cookie, node, owner, is_frozen, was_frozen, is_cleared, place };
+        let link = FreezeLink { process, cookie, owner, is_frozen, was_frozen, is_cleared, place };
         self.links.insert(id, link);
         self.process(pid).references.get_mut(&handle).expect("just found").freeze = Some(id);
         if owner.is_some() {

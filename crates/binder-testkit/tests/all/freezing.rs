@@ -1,8 +1,6 @@
 //! Freezing where we differ from the kernel's C driver, or promise more.
 
-use binder_testkit::Return::{
-    ClearFreezeDone, FrozenBinder, TransactionComplete, TransactionPendingFrozen,
-};
+use binder_testkit::Return::{FrozenBinder, TransactionComplete, TransactionPendingFrozen};
 use binder_testkit::{CoreRig, Message, Party, Progress, Stage, commands, expect, introduce};
 use binder_uapi::{BINDER_FREEZE, BinderFreezeInfo, TF_CLEAR_BUF, TF_UPDATE_TXN};
 use rustix::io::Errno;
@@ -60,24 +58,6 @@ fn a_freeze_that_waits_is_told_to_nobody() {
     p.write(commands().freeze_done(7));
     s.read_call();
     expect!(p.read() => [FrozenBinder { is_frozen: true, .. }]);
-    stage.tear_down();
-}
-
-#[test]
-fn a_cookie_stands_for_one_node_until_it_is_cleared() {
-    let stage = stage();
-    let (m, s, p) = (stage.manager(), stage.party(), stage.party());
-    let [one, two] = OBJECTS.map(|object| introduce(&m, &s, object, &p));
-    expect!(p.exchange(commands().request_freeze(one, 7)) => [FrozenBinder { .. }]);
-    let refused = |handle| p.try_write(commands().request_freeze(handle, 7)).result;
-    assert_eq!(refused(two), Err(Errno::INVAL));
-    // Cleared, it may be used again for the same node, while answers are still to come.
-    p.write(commands().clear_freeze(one, 7).request_freeze(one, 7));
-    assert_eq!(refused(two), Err(Errno::INVAL));
-    expect!(p.read() => [FrozenBinder { cookie: 7, .. }]);
-    p.write(commands().clear_freeze(one, 7).freeze_done(7).freeze_done(7));
-    expect!(p.read() => [ClearFreezeDone(7), ClearFreezeDone(7)]);
-    assert_eq!(refused(two), Ok(()));
     stage.tear_down();
 }
 

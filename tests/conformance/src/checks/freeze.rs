@@ -38,6 +38,7 @@ checks! {
     Both c208_every_change_is_told,
     Both c209_unread_changes_are_told_as_one,
     Both c210_misuse_fails_the_ioctl,
+    Both c210_two_registrations_may_have_one_cookie,
     Both c211_a_clearing_waits_for_the_acknowledgement,
     Both c212_a_death_is_no_freeze,
     Both c213_a_freeze_holds_for_all_files_of_a_process,
@@ -297,6 +298,22 @@ fn c210_misuse_fails_the_ioctl(stage: &Stage) {
         assert_eq!(attempt.result, Err(Errno::INVAL), "{shown}");
         assert_eq!(attempt.argument.write_consumed, 0);
     }
+}
+
+fn c210_two_registrations_may_have_one_cookie(stage: &Stage) {
+    let (m, s, p, handle) = registered(stage);
+    let other = introduce(&m, &s, (0x3000, 0x4000), &p);
+    assert_ne!(other, handle);
+    expect!(p.exchange(commands().request_freeze(other, 7)) => [
+        FrozenBinder { cookie: 7, is_frozen: false }
+    ]);
+    // Nor does one that was cleared, and waits to be acknowledged, keep another from it.
+    p.write(commands().clear_freeze(other, 7));
+    expect!(p.exchange(commands().request_freeze(other, 7)) => [FrozenBinder { cookie: 7, .. }]);
+    p.write(commands().freeze_done(7));
+    expect!(p.exchange(commands().freeze_done(7)) => [ClearFreezeDone(7)]);
+    p.write(commands().freeze_done(7));
+    assert_eq!(p.try_write(commands().freeze_done(7)).result, Err(Errno::INVAL));
 }
 
 fn c211_a_clearing_waits_for_the_acknowledgement(stage: &Stage) {
