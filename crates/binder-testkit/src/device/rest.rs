@@ -16,7 +16,7 @@ pub(super) enum Workers {
 }
 
 /// How often each worker had slept when all of them were seen asleep.
-type Sleeps = BTreeMap<String, u64>;
+type Sleeps = BTreeMap<PathBuf, u64>;
 
 impl Workers {
     /// Finds those of the driver under which this program runs; `None` if they cannot be told.
@@ -34,7 +34,15 @@ impl Workers {
     /// a worker that is awake, or in one that has slept once more.
     pub(super) fn rest_throughout(&self, look: impl FnOnce() -> bool) -> bool {
         let before = self.sleeps();
-        before.is_some() && look() && self.sleeps() == before
+        before.is_some() && look() && self.have_gone_to_sleep() && self.sleeps() == before
+    }
+
+    /// Whether no worker runs that says of itself that it sleeps, as one does that is about to. Its sleep is not counted yet.
+    fn have_gone_to_sleep(&self) -> bool {
+        match self {
+            Self::Daemon(directory) => tasks_of(directory).all(|task| !is_running(&task)),
+            Self::Kernel => true,
+        }
     }
 
     fn sleeps(&self) -> Option<Sleeps> {
@@ -73,15 +81,27 @@ fn parent_of(pid: u32) -> Option<u32> {
 /// How often each thread has slept, if all sleep.
 fn sleeps_of(process: &Path) -> Option<Sleeps> {
     let mut sleeps = Sleeps::new();
-    for task in fs::read_dir(process.join("task")).ok()?.flatten() {
-        let status = fs::read_to_string(task.path().join("status")).ok()?;
+    for task in tasks_of(process) {
+        let status = fs::read_to_string(task.join("status")).ok()?;
         if !field(&status, "State:")?.starts_with('S') {
             return None;
         }
         let count = field(&status, "voluntary_ctxt_switches:")?.parse().ok()?;
-        sleeps.insert(task.file_name().into_string().ok()?, count);
+        sleeps.insert(task, count);
     }
     Some(sleeps)
+}
+
+/// The directories of a process's threads.
+fn tasks_of(process: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(process.join("task")).into_iter().flatten();
+    entries.flatten().map(|entry| entry.path())
+}
+
+/// Whether a thread runs, whatever it is about to do; not everybody may know.
+fn is_running(task: &Path) -> bool {
+    let call = fs::read_to_string(task.join("syscall"));
+    call.is_ok_and(|call| call.starts_with("running"))
 }
 
 fn field<'s>(status: &'s str, name: &str) -> Option<&'s str> {
