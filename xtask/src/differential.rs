@@ -12,10 +12,6 @@ use crate::Failure;
 use crate::oracle::build_for_guest;
 use crate::workspace::{PROGRAMS_VARIABLE, cargo, root, succeed, target_dir, text};
 
-/// The hashes of the kernel's results for the first seeds, and for those of conversations.
-const RECORD: &str = "tests/differential/kernel-traces.txt";
-const CONVERSATIONS_RECORD: &str = "tests/differential/kernel-conversations.txt";
-
 /// How many seeds are recorded.
 const RECORDED: u64 = 100;
 
@@ -26,8 +22,43 @@ const ACCEPTED: &[(u64, &str, &str)] = &[(
     "a buffer lets go of the reference that it brought, not of what has got its handle since",
 )];
 
-/// Events that must occur in the seeds of the record, or they compare too little.
-const MUST_OCCUR: &[&str] = &[
+/// What is played.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Plot {
+    /// Whatever a client may do
+    Streams,
+    /// Mostly plain calls and replies of threads that block
+    Conversations,
+    /// Messages that fill receive areas
+    Floods,
+}
+
+impl Plot {
+    /// What the player calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Streams => "streams",
+            Self::Conversations => "conversations",
+            Self::Floods => "floods",
+        }
+    }
+
+    /// The hashes of the kernel's results for the first seeds.
+    fn record(self) -> String {
+        format!("tests/differential/kernel-{}.txt", self.name())
+    }
+
+    /// Events that must occur in the seeds of the record, or they compare too little.
+    fn must_occur(self) -> &'static [&'static str] {
+        match self {
+            Self::Streams => IN_STREAMS,
+            Self::Conversations => IN_CONVERSATIONS,
+            Self::Floods => IN_FLOODS,
+        }
+    }
+}
+
+const IN_STREAMS: &[&str] = &[
     // Commands.
     "BC_ACQUIRE",
     "BC_ACQUIRE_DONE",
@@ -91,8 +122,7 @@ const MUST_OCCUR: &[&str] = &[
     "an array of files",
 ];
 
-/// The same for conversations.
-const MUST_OCCUR_IN_CONVERSATIONS: &[&str] = &[
+const IN_CONVERSATIONS: &[&str] = &[
     "BC_FREE_BUFFER",
     "BC_REPLY",
     "BC_TRANSACTION",
@@ -108,13 +138,26 @@ const MUST_OCCUR_IN_CONVERSATIONS: &[&str] = &[
     "a sleeper that is woken",
 ];
 
+const IN_FLOODS: &[&str] = &[
+    "BC_FREE_BUFFER",
+    "BC_REPLY",
+    "BC_TRANSACTION",
+    "FailedReply",
+    "FrozenReply",
+    "Reply",
+    "Transaction",
+    "TransactionComplete",
+    "TransactionPendingFrozen",
+    "a freeze",
+    "a process that leaves",
+    "a sleeper that is woken",
+    "an area without room",
+];
+
 /// On a busy machine a thread may be taken for asleep whose answer is on its way. So many seeds may differ by that, if they
 /// do not in so many more plays.
 const MOST_LATE: usize = 2;
 const MORE_PLAYS: usize = 5;
-
-/// What the player is told.
-const CONVERSATIONS: &str = "--conversations";
 
 /// How many lines before a difference are shown.
 const CONTEXT: usize = 12;
@@ -134,9 +177,9 @@ pub(crate) struct Plays {
     /// Records what the guest makes of them
     #[arg(long, conflicts_with_all = ["guest", "show"])]
     record: bool,
-    /// Plays conversations: mostly plain calls and replies of threads that block
-    #[arg(long)]
-    conversations: bool,
+    /// What is played
+    #[arg(long, default_value = "streams")]
+    plot: Plot,
     /// By which doors the players' calls come to our driver, in turn: fuse, ring, lane
     #[arg(long, default_value = "fuse")]
     doors: String,
@@ -153,21 +196,18 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     if let Some(seed) = options.show {
         return show(seed, options);
     }
-    let (record, must_occur) = match options.conversations {
-        true => (CONVERSATIONS_RECORD, MUST_OCCUR_IN_CONVERSATIONS),
-        false => (RECORD, MUST_OCCUR),
-    };
+    let record = options.plot.record();
     let seeds = format!("{}..{}", options.first, options.first + options.seeds);
     if options.record {
         let hashes = play_in_guest(&seeds, options, true)?;
-        fs::write(root().join(record), &hashes)?;
+        fs::write(root().join(&record), &hashes)?;
         println!("{} seeds recorded in {record}", parse(&hashes).len());
         return Ok(());
     }
     let theirs = if options.guest {
         play_in_guest(&seeds, options, true)?
     } else {
-        text(Path::new(record))?
+        text(Path::new(&record))?
     };
     let played = play_here(&seeds, options)?;
     let counts = parse_counts(&played);
@@ -187,7 +227,7 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
         }
     }
     // Where no host makes its calls by lanes there is none.
-    let has_lanes = options.conversations && options.doors.contains("lane");
+    let has_lanes = options.plot == Plot::Conversations && options.doors.contains("lane");
     let mut late = 0;
     if different.len() <= MOST_LATE {
         let seeds = std::mem::take(&mut different);
@@ -203,10 +243,10 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     let equal = ours.len() - accepted - late - different.len();
     println!("{equal} of {} seeds agree, {accepted} differ as they may", ours.len());
     let is_missing = |what: &&&str| !counts.contains_key(**what);
-    let must_occur = must_occur.iter().chain(has_lanes.then_some(&"a lane"));
+    let must_occur = options.plot.must_occur().iter().chain(has_lanes.then_some(&"a lane"));
     let missing: Vec<_> = must_occur.filter(is_missing).collect();
     if options.seeds >= RECORDED && !missing.is_empty() {
-        return Err(format!("the streams lack {missing:?}").into());
+        return Err(format!("the plays lack {missing:?}").into());
     }
     if different.is_empty() && !ours.is_empty() {
         return Ok(());
@@ -265,10 +305,8 @@ fn play_here(seeds: &str, options: &Plays) -> Result<String, Failure> {
     };
     let mut command = Command::new(programs.join("anybinder"));
     command.args(["run", "--no-manager", "--"]).arg(programs.join("player"));
-    command.args(["--seeds", seeds, "--doors", &options.doors, "--counts"]);
-    if options.conversations {
-        command.arg(CONVERSATIONS);
-    }
+    let plot = options.plot.name();
+    command.args(["--seeds", seeds, "--plot", plot, "--doors", &options.doors, "--counts"]);
     println!("+ {command:?}");
     let output = command.stderr(std::process::Stdio::inherit()).output()?;
     if !output.status.success() {
@@ -287,9 +325,9 @@ fn build_programs() -> Result<PathBuf, Failure> {
 fn play_in_guest(seeds: &str, options: &Plays, prints_hashes: bool) -> Result<String, Failure> {
     let share: PathBuf = build_for_guest("differential", "player")?;
     let flag = if prints_hashes { "--hashes" } else { "" };
-    let plot = if options.conversations { CONVERSATIONS } else { "" };
+    let plot = options.plot.name();
     let script = format!(
-        "cp player /tmp; cd /tmp; ./player --seeds {seeds} {plot} {flag} >/host/trace 2>/host/errors"
+        "cp player /tmp; cd /tmp; ./player --seeds {seeds} --plot {plot} {flag} >/host/trace 2>/host/errors"
     );
     let mut command = Command::new(root().join("tools/kernel-vm/kernel-vm.sh"));
     command.args(["run", "-s", "1", "-t", "36000", "-S"]).arg(&share).arg(script);

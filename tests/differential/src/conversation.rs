@@ -110,21 +110,21 @@ impl Play<'_, '_> {
     }
 
     /// A handle to call, mostly the one that the process has called before.
-    fn called_by(&mut self, index: usize) -> u32 {
+    pub(crate) fn called_by(&mut self, index: usize) -> u32 {
         let before = self.troupe.members[index].called.filter(|_| !self.dice.one_in(8));
         let called = before.unwrap_or_else(|| self.handle(index));
         self.troupe.members[index].called = Some(called);
         called
     }
 
-    fn write_command(&mut self, command: &[u8], bytes: &mut Vec<u8>) {
+    pub(crate) fn write_command(&mut self, command: &[u8], bytes: &mut Vec<u8>) {
         let start = bytes.len();
         bytes.extend_from_slice(command);
         self.note_command(&bytes[start..]);
     }
 
     /// Frees one of the buffers that the process has, or all.
-    fn free_some(&mut self, index: usize, bytes: &mut Vec<u8>) {
+    pub(crate) fn free_some(&mut self, index: usize, bytes: &mut Vec<u8>) {
         let buffers = &mut self.troupe.members[index].buffers;
         let count = if self.dice.one_in(2) { buffers.len() } else { buffers.len().min(1) };
         let freed: Vec<_> = buffers.drain(..count).collect();

@@ -1,16 +1,18 @@
 //! Plays random command streams on a device, one for each seed, and prints what came of each.
 //!
 //! ```text
-//! player --device /dev/binder --seeds 0..50 [--conversations] [--doors lane,ring,fuse] [--hashes] [--counts]
+//! player --device /dev/binder --seeds 0..50 [--plot floods] [--doors lane,ring,fuse] [--hashes] [--counts]
 //! ```
 //!
 //! The same seed asks every driver the same, as long as they answer the same. A hash says whether two drivers did; with
 //! `--hashes` nothing else is printed of a seed. `--counts` adds how often what occurred. `--doors` says how the players'
-//! calls come to the driver; they take turns. `--conversations` are plays of mostly plain calls and replies.
+//! calls come to the driver; they take turns. A plot is what is played: `streams` of whatever a client may do,
+//! `conversations`, mostly of plain calls and replies, or `floods`, which fill receive areas.
 
 mod command;
 mod conversation;
 mod dice;
+mod flood;
 mod introduction;
 mod message;
 mod play;
@@ -52,7 +54,7 @@ impl Arguments {
                     arguments.seeds = first.parse().ok()?..end.parse().ok()?;
                 }
                 "--doors" => arguments.doors = words.next()?.parse().ok()?,
-                "--conversations" => arguments.plot = Plot::Conversations,
+                "--plot" => arguments.plot = Plot::of_name(&words.next()?)?,
                 "--hashes" => arguments.prints_hashes = true,
                 "--counts" => arguments.prints_counts = true,
                 _ => return None,
@@ -66,7 +68,7 @@ fn main() -> ExitCode {
     act_if_asked();
     let Some(arguments) = Arguments::parse(std::env::args().skip(1)) else {
         eprintln!(
-            "usage: player [--device PATH] [--seeds FIRST..END] [--conversations] [--doors DOORS] [--hashes] [--counts]"
+            "usage: player [--device PATH] [--seeds FIRST..END] [--plot PLOT] [--doors DOORS] [--hashes] [--counts]"
         );
         return ExitCode::from(2);
     };

@@ -20,6 +20,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::command::Command;
 use crate::dice::Dice;
+use crate::flood::Flow;
 use crate::troupe::{Plot, READ_BYTES, Troupe};
 
 /// A call by a lane is taken back after 4 ms.
@@ -37,13 +38,23 @@ pub(crate) struct Play<'t, 'r> {
     pub(crate) trace: String,
     /// Whether a thread waits for the reply to a call that it has made just now.
     has_called: bool,
+    pub(crate) flow: Flow,
 }
 
 /// Plays a seed and returns what came of it, line by line.
 pub(crate) fn play(troupe: &mut Troupe<'_>, seed: u64) -> String {
     troupe.begin();
-    let mut play = Play { troupe, dice: Dice::new(seed), trace: String::new(), has_called: false };
+    let mut play = Play {
+        troupe,
+        dice: Dice::new(seed),
+        trace: String::new(),
+        has_called: false,
+        flow: Flow::of_seed(seed),
+    };
     play.introduce_all();
+    if play.troupe.plot == Plot::Floods {
+        play.empty_areas();
+    }
     for step in 0..STEPS {
         write!(play.trace, "{step} ").expect("a string");
         play.step();
@@ -61,18 +72,15 @@ pub(crate) use note;
 
 impl Play<'_, '_> {
     fn step(&mut self) {
-        if self.troupe.plot == Plot::Conversations {
-            return self.step_of_conversation();
+        match self.troupe.plot {
+            Plot::Streams => self.step_of_stream(),
+            Plot::Conversations => self.step_of_conversation(),
+            Plot::Floods => self.step_of_flood(),
         }
-        let index = self.dice.roll_index(self.troupe.members.len());
-        let free: Vec<usize> = (0..self.troupe.members[index].seats.len())
-            .filter(|seat| self.troupe.members[index].seats[*seat].parked.is_none())
-            .collect();
-        if free.is_empty() || (free.len() == 1 && self.dice.one_in(12)) {
-            return self.interrupt(index);
-        }
-        let seat = self.dice.pick(&free);
-        note!(self, "p{index}t{seat} ");
+    }
+
+    fn step_of_stream(&mut self) {
+        let Some((index, seat)) = self.pick_free_seat() else { return };
         match self.dice.roll(100) {
             0..74 => self.write_and_read(index, seat),
             74..78 => self.poll(index, seat),
@@ -83,6 +91,21 @@ impl Play<'_, '_> {
             88 | 89 => self.leave(index),
             _ => self.small_request(index, seat),
         }
+    }
+
+    /// A thread that does not sleep, of any process, which has the turn; none if a sleeper is interrupted instead.
+    pub(crate) fn pick_free_seat(&mut self) -> Option<(usize, usize)> {
+        let index = self.dice.roll_index(self.troupe.members.len());
+        let free: Vec<usize> = (0..self.troupe.members[index].seats.len())
+            .filter(|seat| self.troupe.members[index].seats[*seat].parked.is_none())
+            .collect();
+        if free.is_empty() || (free.len() == 1 && self.dice.one_in(12)) {
+            self.interrupt(index);
+            return None;
+        }
+        let seat = self.dice.pick(&free);
+        note!(self, "p{index}t{seat} ");
+        Some((index, seat))
     }
 
     // --- BINDER_WRITE_READ ---
@@ -334,7 +357,7 @@ impl Play<'_, '_> {
         note!(self, "poll -> {} {}\n", ready.is_readable, ready.has_failed);
     }
 
-    fn switch_mode(&mut self, index: usize) {
+    pub(crate) fn switch_mode(&mut self, index: usize) {
         if !self.troupe.members[index].is_idle() {
             return note!(self, "nothing\n");
         }
@@ -460,11 +483,14 @@ impl Play<'_, '_> {
         }
     }
 
-    fn extended_error(&mut self, index: usize, seat: usize) -> BinderExtendedError {
+    pub(crate) fn extended_error(&mut self, index: usize, seat: usize) -> BinderExtendedError {
         let none = BinderExtendedError::default();
         let (result, error) = self.request(index, seat, BINDER_GET_EXTENDED_ERROR, none);
         note!(self, "extended error -> {result} {:#x} {}\n", error.command, error.param);
         self.troupe.members[index].seats[seat].has_been_refused |= error.command != BR_OK;
+        if error.param == -Errno::NOSPC.raw_os_error() {
+            self.troupe.count("an area without room");
+        }
         error
     }
 

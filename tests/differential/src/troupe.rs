@@ -20,13 +20,24 @@ pub(crate) enum Plot {
     Streams,
     /// Mostly plain calls of threads that block, and replies.
     Conversations,
+    /// Messages of one length, faster than they are read and freed.
+    Floods,
 }
 
 impl Plot {
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "streams" => Some(Self::Streams),
+            "conversations" => Some(Self::Conversations),
+            "floods" => Some(Self::Floods),
+            _ => None,
+        }
+    }
+
     /// How large a receive area is: small, or with room for what comes by lanes, for which a quarter is set aside at most.
     fn area_bytes(self) -> usize {
         match self {
-            Self::Streams => 64 << 10,
+            Self::Streams | Self::Floods => 64 << 10,
             Self::Conversations => 1 << 20,
         }
     }
