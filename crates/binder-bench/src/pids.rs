@@ -2,6 +2,7 @@
 
 mod likeness;
 mod live;
+mod readers;
 mod shown;
 mod sleepers;
 mod tables;

@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Bound;
 
-use crate::event::{LeaseId, StoreChange, StoredKey};
 use crate::keys::{Claim, ClaimError, MachineAddress, Ownership, ServiceKey};
+use crate::store::{LeaseId, StoreChange, StoredKey};
 
 /// A service of one machine.
 #[derive(Debug, Clone, PartialEq, Eq)]

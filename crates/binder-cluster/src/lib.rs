@@ -17,11 +17,11 @@ mod event;
 mod fence;
 mod keys;
 mod member;
+mod store;
 
 pub use directory::{Directory, DirectoryChange, Instance};
-pub use event::{
-    ClaimOutcome, ClusterEffect, ClusterEvent, LeaseId, RequestId, StoreChange, StoredKey,
-};
+pub use event::{ClusterEffect, ClusterEvent};
 pub use fence::Fence;
 pub use keys::{AddressError, Claim, ClaimError, MachineAddress, Ownership, ServiceKey};
 pub use member::{ClusterMember, MemberOptions, MemberStatus};
+pub use store::{ClaimOutcome, LeaseId, RequestId, StoreChange, StoredKey};

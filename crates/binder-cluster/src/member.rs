@@ -8,11 +8,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::directory::{Directory, DirectoryChange, Instance};
-use crate::event::{
-    ClaimOutcome, ClusterEffect, ClusterEvent, LeaseId, RequestId, StoreChange, StoredKey,
-};
+use crate::event::{ClusterEffect, ClusterEvent};
 use crate::fence::Fence;
 use crate::keys::{MachineAddress, Ownership, ServiceKey};
+use crate::store::{ClaimOutcome, LeaseId, RequestId, StoreChange, StoredKey};
 
 use alloc::sync::Arc;
 

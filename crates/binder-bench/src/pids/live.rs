@@ -8,7 +8,7 @@ use binder_os::{DetachedMount, ProcDir, namespaces};
 use procview::{KERNEL_DIR, KernelFiles, Machine, Members, ProcessTable, ViewSession};
 
 use crate::error::{BenchError, failed};
-use crate::pids::shown::{COLD_RUNS, ShownRow, ShownState, Times, Tool};
+use crate::pids::readers::{COLD_RUNS, ShownRow, ShownState, Times, Tool};
 use crate::report::BenchReport;
 
 /// How long names and listings are believed: in a row what `anybinder run --proc` believes, and in one nothing.
