@@ -29,6 +29,8 @@ enum Plot {
     Streams,
     /// Mostly plain calls and replies of threads that block
     Conversations,
+    /// The same, where who is called calls others
+    Chains,
     /// Messages that fill receive areas
     Floods,
 }
@@ -39,6 +41,7 @@ impl Plot {
         match self {
             Self::Streams => "streams",
             Self::Conversations => "conversations",
+            Self::Chains => "chains",
             Self::Floods => "floods",
         }
     }
@@ -53,8 +56,14 @@ impl Plot {
         match self {
             Self::Streams => IN_STREAMS,
             Self::Conversations => IN_CONVERSATIONS,
+            Self::Chains => IN_CHAINS,
             Self::Floods => IN_FLOODS,
         }
+    }
+
+    /// Whether calls take lanes where a host has any.
+    fn has_lanes(self) -> bool {
+        matches!(self, Self::Conversations | Self::Chains)
     }
 }
 
@@ -131,6 +140,25 @@ const IN_CONVERSATIONS: &[&str] = &[
     "Reply",
     "Transaction",
     "TransactionComplete",
+    "a freeze",
+    "a process that leaves",
+    "a read that sleeps",
+    "a sleeper that is interrupted",
+    "a sleeper that is woken",
+];
+
+const IN_CHAINS: &[&str] = &[
+    "BC_FREE_BUFFER",
+    "BC_REPLY",
+    "BC_TRANSACTION",
+    "DeadReply",
+    "EINTR",
+    "FailedReply",
+    "FrozenReply",
+    "Reply",
+    "Transaction",
+    "TransactionComplete",
+    "a call to a thread that waits for a reply",
     "a freeze",
     "a process that leaves",
     "a read that sleeps",
@@ -227,7 +255,7 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
         }
     }
     // Where no host makes its calls by lanes there is none.
-    let has_lanes = options.plot == Plot::Conversations && options.doors.contains("lane");
+    let has_lanes = options.plot.has_lanes() && options.doors.contains("lane");
     let mut late = 0;
     if different.len() <= MOST_LATE {
         let seeds = std::mem::take(&mut different);

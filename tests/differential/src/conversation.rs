@@ -1,5 +1,7 @@
 //! Plays that consist of plain calls, mostly, of threads that block: what passes a driver by, if anything does.
 //!
+//! In chains, who serves a call may make another before it replies, also of a process that waits for it.
+//!
 //! Not asked is what does not know of all calls that pass by: extended errors, and the counts of an object. Nor are further descriptors of a
 //! device closed, of which a thread that looks for such calls hears a moment later.
 
@@ -15,7 +17,7 @@ use crate::command::Command;
 use crate::dice::Dice;
 use crate::message::Message;
 use crate::play::{Play, note};
-use crate::troupe::{Buffer, READ_BYTES};
+use crate::troupe::{Buffer, Plot, READ_BYTES};
 
 /// The seats of a process: one that makes calls, and one that waits for some.
 const CALLER: usize = 0;
@@ -78,10 +80,11 @@ impl Play<'_, '_> {
         if self.dice.one_in(2) {
             self.free_some(index, &mut bytes);
         }
-        if serves {
+        let calls_on = self.troupe.plot == Plot::Chains && serves && !awaits && self.dice.one_in(2);
+        if serves && !calls_on {
             self.send_plainly(index, BC_REPLY, &mut bytes);
             written.push((bytes.len() as u64, Command::Reply));
-        } else if seat == SERVER {
+        } else if seat == SERVER && !calls_on {
             let state = &mut self.troupe.members[index].seats[seat];
             if !std::mem::replace(&mut state.is_looper, true) {
                 self.write_command(BC_ENTER_LOOPER.as_bytes(), &mut bytes);
@@ -98,7 +101,7 @@ impl Play<'_, '_> {
         };
         // What comes after a reply may be read in one go, or later. A caller waits for its own reply alone.
         let may_read = is_caller || self.may_read(index, seat, &written);
-        if may_read && !(serves && self.dice.one_in(3)) {
+        if may_read && !(serves && !calls_on && self.dice.one_in(3)) {
             request.read_buffer = self.troupe.members[index].seats[seat].read_buffer;
             request.read_size = self.dice.pick(&[READ_BYTES as u64, READ_BYTES as u64, 256]);
             if self.troupe.members[index].may_seem_readable {

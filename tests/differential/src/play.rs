@@ -74,7 +74,7 @@ impl Play<'_, '_> {
     fn step(&mut self) {
         match self.troupe.plot {
             Plot::Streams => self.step_of_stream(),
-            Plot::Conversations => self.step_of_conversation(),
+            Plot::Conversations | Plot::Chains => self.step_of_conversation(),
             Plot::Floods => self.step_of_flood(),
         }
     }

@@ -20,6 +20,8 @@ pub(crate) enum Plot {
     Streams,
     /// Mostly plain calls of threads that block, and replies.
     Conversations,
+    /// The same, where who is called calls others.
+    Chains,
     /// Messages of one length, faster than they are read and freed.
     Floods,
 }
@@ -29,6 +31,7 @@ impl Plot {
         match name {
             "streams" => Some(Self::Streams),
             "conversations" => Some(Self::Conversations),
+            "chains" => Some(Self::Chains),
             "floods" => Some(Self::Floods),
             _ => None,
         }
@@ -38,7 +41,7 @@ impl Plot {
     fn area_bytes(self) -> usize {
         match self {
             Self::Streams | Self::Floods => 64 << 10,
-            Self::Conversations => 1 << 20,
+            Self::Conversations | Self::Chains => 1 << 20,
         }
     }
 }
