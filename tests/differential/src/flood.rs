@@ -76,12 +76,12 @@ impl Play<'_, '_> {
         let state = &self.troupe.members[index].seats[seat];
         let (serves, awaits) = (state.serves > 0, state.awaits);
         // Mostly it reads what went wrong before it goes on.
-        let is_patient = state.must_read && !self.dice.one_in(4);
-        if !is_patient && self.dice.one_in(3) {
+        let reads_first = state.must_read && !self.dice.one_in(4);
+        if !reads_first && self.dice.one_in(3) {
             self.free_some(index, &mut bytes);
             written.push((bytes.len() as u64, Command::Other));
         }
-        if !is_patient && self.dice.one_in(2) {
+        if !reads_first && self.dice.one_in(2) {
             let command = if serves && self.dice.one_in(2) {
                 Command::Reply
             } else if !awaits && self.dice.one_in(6) {

@@ -38,6 +38,7 @@ pub(crate) struct Play<'t, 'r> {
     pub(crate) trace: String,
     /// Whether a thread waits for the reply to a call that it has made just now.
     has_called: bool,
+    /// What a flood consists of.
     pub(crate) flow: Flow,
 }
 
@@ -113,8 +114,8 @@ impl Play<'_, '_> {
     pub(crate) fn write_and_read(&mut self, index: usize, seat: usize) {
         let (mut bytes, mut written) = (Vec::new(), Vec::new());
         // Mostly it reads what went wrong before it goes on.
-        let is_patient = !self.troupe.members[index].seats[seat].must_read || self.dice.one_in(4);
-        for _ in 0..if is_patient { self.dice.roll(4) } else { 0 } {
+        let goes_on = !self.troupe.members[index].seats[seat].must_read || self.dice.one_in(4);
+        for _ in 0..if goes_on { self.dice.roll(4) } else { 0 } {
             let start = bytes.len();
             let command = self.command(index, seat, &mut bytes);
             self.note_command(&bytes[start..]);
@@ -144,7 +145,7 @@ impl Play<'_, '_> {
             _ => {}
         }
         let may_read = self.may_read(index, seat, &written);
-        if may_read && (!is_patient || !self.dice.one_in(4)) {
+        if may_read && (!goes_on || !self.dice.one_in(4)) {
             request.read_buffer = self.troupe.members[index].seats[seat].read_buffer;
             request.read_size = self.dice.pick(&[4096, 4096, 4096, 4096, 256, 80, 79, 4, 152]);
             if self.troupe.members[index].may_seem_readable {
