@@ -231,9 +231,10 @@ fn give_up(
     purpose: FdTaskKind,
     why: NotInstalled,
 ) {
-    let (fd_work, why) = match purpose {
-        FdTaskKind::FdWork(fd_work) => (fd_work, why),
-        FdTaskKind::Undo(fd_work, why) => (fd_work, why),
+    let done = match purpose {
+        FdTaskKind::FdWork(fd_work) => (fd_work.key, without_files(&fd_work, why)),
+        // Some of its files were installed, and are in the work no more.
+        FdTaskKind::Undo(fd_work, why) => (fd_work.key, Err(why)),
         // A call that waits still is interrupted.
         FdTaskKind::Repeat => return drop(waits_in),
     };
@@ -246,7 +247,7 @@ fn give_up(
         }
         None => CallerState::Gone,
     };
-    report_undone(shared, held, (fd_work.key, without_files(&fd_work, why)), caller);
+    report_undone(shared, held, done, caller);
 }
 
 /// Finds out whether the thread can be sent to the supervisor next time. Its filters are as many as are
