@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::ValueEnum;
+
 use crate::Failure;
 use crate::oracle::build_for_guest;
 use crate::workspace::{PROGRAMS_VARIABLE, cargo, root, succeed, target_dir, text};
@@ -23,7 +25,7 @@ const ACCEPTED: &[(u64, &str, &str)] = &[(
 )];
 
 /// What is played.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Plot {
     /// Whatever a client may do
     Streams,
@@ -36,14 +38,9 @@ enum Plot {
 }
 
 impl Plot {
-    /// What the player calls it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Streams => "streams",
-            Self::Conversations => "conversations",
-            Self::Chains => "chains",
-            Self::Floods => "floods",
-        }
+    /// What the player calls it, and our option.
+    fn name(self) -> String {
+        self.to_possible_value().expect("no plot is hidden").get_name().to_owned()
     }
 
     /// The hashes of the kernel's results for the first seeds.
@@ -334,7 +331,7 @@ fn play_here(seeds: &str, options: &Plays) -> Result<String, Failure> {
     let mut command = Command::new(programs.join("anybinder"));
     command.args(["run", "--no-manager", "--"]).arg(programs.join("player"));
     let plot = options.plot.name();
-    command.args(["--seeds", seeds, "--plot", plot, "--doors", &options.doors, "--counts"]);
+    command.args(["--seeds", seeds, "--plot", &plot, "--doors", &options.doors, "--counts"]);
     println!("+ {command:?}");
     let output = command.stderr(std::process::Stdio::inherit()).output()?;
     if !output.status.success() {

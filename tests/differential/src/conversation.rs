@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use binder_uapi::{
     BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BinderTransactionData,
-    BinderWriteRead, TF_ACCEPT_FDS, TF_CLEAR_BUF,
+    TF_ACCEPT_FDS, TF_CLEAR_BUF,
 };
 use zerocopy::IntoBytes;
 
@@ -81,7 +81,8 @@ impl Play<'_, '_> {
             self.free_some(index, &mut bytes);
         }
         let calls_on = self.troupe.plot == Plot::Chains && serves && !awaits && self.dice.one_in(2);
-        if serves && !calls_on {
+        let replies = serves && !calls_on;
+        if replies {
             self.send_plainly(index, BC_REPLY, &mut bytes);
             written.push((bytes.len() as u64, Command::Reply));
         } else if seat == SERVER && !calls_on {
@@ -94,14 +95,10 @@ impl Play<'_, '_> {
             written.push((bytes.len() as u64, Command::Call));
             is_caller = true;
         }
-        let mut request = BinderWriteRead {
-            write_size: bytes.len() as u64,
-            write_buffer: self.troupe.place(index, &bytes),
-            ..BinderWriteRead::default()
-        };
+        let mut request = self.troupe.place_commands(index, &bytes);
         // What comes after a reply may be read in one go, or later. A caller waits for its own reply alone.
         let may_read = is_caller || self.may_read(index, seat, &written);
-        if may_read && !(serves && !calls_on && self.dice.one_in(3)) {
+        if may_read && !(replies && self.dice.one_in(3)) {
             request.read_buffer = self.troupe.members[index].seats[seat].read_buffer;
             request.read_size = self.dice.pick(&[READ_BYTES as u64, READ_BYTES as u64, 256]);
             if self.troupe.members[index].may_seem_readable {

@@ -6,8 +6,7 @@
 use std::fmt::Write;
 
 use binder_uapi::{
-    BC_REPLY, BC_TRANSACTION, BinderTransactionData, BinderWriteRead, TF_ACCEPT_FDS, TF_ONE_WAY,
-    TF_UPDATE_TXN,
+    BC_REPLY, BC_TRANSACTION, BinderTransactionData, TF_ACCEPT_FDS, TF_ONE_WAY, TF_UPDATE_TXN,
 };
 use zerocopy::IntoBytes;
 
@@ -48,11 +47,7 @@ impl Play<'_, '_> {
             while !self.troupe.members[index].buffers.is_empty() {
                 self.free_some(index, &mut bytes);
             }
-            let request = BinderWriteRead {
-                write_size: bytes.len() as u64,
-                write_buffer: self.troupe.place(index, &bytes),
-                ..BinderWriteRead::default()
-            };
+            let request = self.troupe.place_commands(index, &bytes);
             self.run(index, 0, &request, &[]);
         }
     }
@@ -98,11 +93,7 @@ impl Play<'_, '_> {
             }
             written.push((bytes.len() as u64, command));
         }
-        let mut request = BinderWriteRead {
-            write_size: bytes.len() as u64,
-            write_buffer: self.troupe.place(index, &bytes),
-            ..BinderWriteRead::default()
-        };
+        let mut request = self.troupe.place_commands(index, &bytes);
         if self.may_read(index, seat, &written) && !self.dice.one_in(4) {
             request.read_buffer = self.troupe.members[index].seats[seat].read_buffer;
             request.read_size = READ_BYTES as u64;

@@ -77,11 +77,9 @@ impl Play<'_, '_> {
     ) {
         note!(self, "introduction p{index}t0");
         let request = BinderWriteRead {
-            write_size: bytes.len() as u64,
-            write_buffer: self.troupe.place(index, &bytes),
             read_size: read_bytes as u64,
             read_buffer: self.troupe.members[index].seats[0].read_buffer,
-            ..BinderWriteRead::default()
+            ..self.troupe.place_commands(index, &bytes)
         };
         self.run(index, 0, &request, &written);
     }

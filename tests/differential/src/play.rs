@@ -121,11 +121,7 @@ impl Play<'_, '_> {
             self.note_command(&bytes[start..]);
             written.push((bytes.len() as u64, command));
         }
-        let mut request = BinderWriteRead {
-            write_size: bytes.len() as u64,
-            write_buffer: self.troupe.place(index, &bytes),
-            ..BinderWriteRead::default()
-        };
+        let mut request = self.troupe.place_commands(index, &bytes);
         let guard = self.troupe.rig.guard(self.troupe.members[index].host);
         match self.dice.roll(40) {
             0 => request.write_buffer = guard,
@@ -406,11 +402,9 @@ impl Play<'_, '_> {
         let data = BinderTransactionData { target: 99, ..BinderTransactionData::default() };
         refused.extend_from_slice(data.as_bytes());
         let mut request = BinderWriteRead {
-            write_size: refused.len() as u64,
-            write_buffer: self.troupe.place(index, &refused),
             read_size: 4096,
             read_buffer: self.troupe.members[index].seats[seat].read_buffer,
-            ..BinderWriteRead::default()
+            ..self.troupe.place_commands(index, &refused)
         };
         for _ in 0..40 {
             self.troupe.write_read(index, seat, &request);

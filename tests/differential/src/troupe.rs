@@ -350,6 +350,15 @@ impl<'r> Troupe<'r> {
         address
     }
 
+    /// Puts commands into a process's memory, and returns a call that writes them and reads nothing.
+    pub(crate) fn place_commands(&mut self, index: usize, commands: &[u8]) -> BinderWriteRead {
+        BinderWriteRead {
+            write_size: commands.len() as u64,
+            write_buffer: self.place(index, commands),
+            ..BinderWriteRead::default()
+        }
+    }
+
     pub(crate) fn peek(&self, index: usize, address: u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         self.rig.peek(self.members[index].host, address, &mut bytes).expect("its memory");

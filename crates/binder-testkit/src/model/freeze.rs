@@ -87,11 +87,10 @@ impl Model {
         let Some(reference) = self.processes[pid].references.get(&handle) else {
             return Taken::Invalid;
         };
-        let (node, link) = (reference.node, reference.freeze);
-        if link.is_some() {
+        if reference.freeze.is_some() {
             return Taken::Invalid;
         }
-        let owner = self.nodes[&node].owner;
+        let owner = self.nodes[&reference.node].owner;
         let is_frozen = owner.is_some_and(|owner| self.processes[owner].is_frozen);
         let id = self.fresh_id();
         let (was_frozen, is_cleared, place) = (false, false, Place::Idle);
