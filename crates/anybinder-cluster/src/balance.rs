@@ -41,6 +41,9 @@ impl BalancedInstance {
 }
 
 /// Which instance a call goes to is chosen when its parcel is begun. No call is made twice.
+///
+/// A call of an instance that is gone fails with [`StatusCode::FAILED_TRANSACTION`], and so does one while there is none:
+/// clients take `DEAD_OBJECT` for the end of the service, and do not call it again. Its end is that of this process.
 pub(crate) struct BalancedProxy {
     balancing: Balancing,
     instances: Mutex<Vec<Arc<BalancedInstance>>>,
@@ -65,17 +68,9 @@ impl BalancedProxy {
         self.instances.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn has(&self, key: &InstanceKey) -> bool {
-        self.instances().iter().any(|it| it.key == *key)
-    }
-
     /// How often each instance was called.
     pub(crate) fn counts(&self) -> Vec<(InstanceKey, Arc<CallCounts>)> {
         self.instances().iter().map(|it| (it.key.clone(), Arc::clone(&it.counts))).collect()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.instances().is_empty()
     }
 
     pub(crate) fn add(&self, instance: BalancedInstance) {
@@ -119,7 +114,7 @@ impl BalancedProxy {
     fn target_of(&self, data: &Parcel) -> Result<Arc<BalancedInstance>, StatusCode> {
         let codec = data.codec().ok_or(StatusCode::INVALID_OPERATION)?;
         let is_for = |it: &&Arc<BalancedInstance>| Arc::ptr_eq(codec, &it.object.codec());
-        self.instances().iter().find(is_for).cloned().ok_or(StatusCode::DEAD_OBJECT)
+        self.instances().iter().find(is_for).cloned().ok_or(StatusCode::FAILED_TRANSACTION)
     }
 }
 
@@ -144,7 +139,10 @@ impl RemoteObject for BalancedProxy {
         target.calls.fetch_add(1, Ordering::Relaxed);
         let answer = target.object.submit_transact(code, data, flags);
         target.calls.fetch_sub(1, Ordering::Relaxed);
-        answer
+        answer.map_err(|status| match status {
+            StatusCode::DEAD_OBJECT => StatusCode::FAILED_TRANSACTION,
+            status => status,
+        })
     }
 
     fn link_to_death(&self, _: &Arc<DeathNotice>) -> Result<(), StatusCode> {

@@ -1,6 +1,9 @@
 //! A process that stands for a service of other machines.
 
-use std::io::{self, BufRead, Write};
+mod many;
+mod wanted;
+
+use std::io::{self, Write};
 use std::process;
 use std::sync::Arc;
 
@@ -10,7 +13,7 @@ use binder::transport::rpc::{FileDescriptorTransportMode as FdMode, RpcSession, 
 use binder::{DeathRecipient, IBinder as _, SpIBinder};
 use service_manager::InstanceCalls;
 
-use crate::balance::{BalancedInstance, BalancedProxy, InstanceKey};
+use crate::balance::InstanceKey;
 use crate::counted::{CallCounts, CallPermission};
 use crate::gateway;
 use crate::importers::{CALLS, CALLS_ASKED, CALLS_TOLD, ImportSource, READ_AGAIN, READY};
@@ -28,27 +31,41 @@ struct FoundInstance {
     counts: Arc<CallCounts>,
     /// Kept: the session lasts as long.
     _session: RpcSession,
-    _recipient: DeathRecipient,
+}
+
+impl FoundInstance {
+    /// Has `gone` run when it is gone, as long as what this returns is kept.
+    fn watch(
+        &self,
+        gone: impl Fn() + Send + Sync + 'static,
+    ) -> Result<DeathRecipient, ClusterError> {
+        let recipient = DeathRecipient::new(gone);
+        let linked = self.object.link_to_death(&recipient);
+        linked.map_err(failed("waiting for the end of a service"))?;
+        Ok(recipient)
+    }
 }
 
 /// What other machines are spoken to with.
-struct MachineFiles<'a> {
-    options: &'a ImportOptions,
-    credentials: TlsCredentials,
+#[derive(Clone)]
+struct MachineFiles {
+    options: Arc<ImportOptions>,
+    credentials: Arc<TlsCredentials>,
     users: CallingUsers,
 }
 
-impl<'a> MachineFiles<'a> {
-    fn load(options: &'a ImportOptions) -> Result<Self, ClusterError> {
+impl MachineFiles {
+    fn load(options: &ImportOptions) -> Result<Self, ClusterError> {
         let credentials = options.credentials.load()?;
         let users = CallingUsers::load(&options.users, &credentials)?;
+        let (options, credentials) = (Arc::new(options.clone()), Arc::new(credentials));
         Ok(Self { options, credentials, users })
     }
 
     /// Reads them again, the certificates for sessions from then on; what is not good stays as it was.
     fn read_again(&mut self) {
         match self.options.credentials.load() {
-            Ok(credentials) => self.credentials = credentials,
+            Ok(credentials) => self.credentials = Arc::new(credentials),
             Err(error) => tracing::error!(%error, "the certificates stay as they were"),
         }
         if let Err(error) = self.users.read_again(&self.credentials) {
@@ -58,71 +75,37 @@ impl<'a> MachineFiles<'a> {
 }
 
 pub(crate) fn run(options: &ImportOptions) -> Result<(), ClusterError> {
-    let mut files = MachineFiles::load(options)?;
+    let files = MachineFiles::load(options)?;
     let device = DriverDevice::open(&options.device).map_err(failed("opening the device"))?;
-    let mut lines = io::stdin().lock().lines();
-    let mut next = || lines.next().transpose().map_err(failed("reading what to import"));
-    let Some(line) = next()? else { return Ok(()) };
+    let line = io::stdin().lines().next().transpose().map_err(failed("reading what to import"))?;
+    let Some(line) = line else { return Ok(()) };
     let mut sources = parse(&line)?;
-    let Some(balancing) = options.balancing else {
-        let source = sources.pop().ok_or(()).map_err(|()| nothing())?;
-        let found = connect(&files, &source, || process::exit(0))?;
-        register(options, &device, &found.object)?;
-        // It ends with the service, or is killed, or its manager ends.
-        while let Some(line) = next()? {
-            match &*line {
-                CALLS_ASKED => tell_calls(&[(source.key.clone(), Arc::clone(&found.counts))])?,
-                READ_AGAIN => files.read_again(),
-                _ => {}
-            }
+    match options.balancing {
+        Some(balancing) => many::run(files, &device, balancing, sources),
+        None => {
+            let source = sources.pop().ok_or(()).map_err(|()| nothing())?;
+            run_one(files, &device, &source)
         }
-        return Ok(());
-    };
-    let proxy = Arc::new(BalancedProxy::new(balancing));
-    let mut is_registered = false;
-    loop {
-        proxy.retain(|key| sources.iter().any(|source| source.key == *key));
-        for source in sources {
-            if proxy.has(&source.key) {
-                continue;
-            }
-            let gone = Arc::downgrade(&proxy);
-            let gone_key = source.key.clone();
-            let forget = move || {
-                if let Some(proxy) = gone.upgrade() {
-                    proxy.forget(&gone_key);
-                }
-            };
-            match connect(&files, &source, forget) {
-                Ok(found) => {
-                    let object = found.object.clone();
-                    let counts = Arc::clone(&found.counts);
-                    let kept = Box::new(found);
-                    let instance = BalancedInstance::new(source.key, &object, counts, kept);
-                    proxy.add(instance.ok_or(()).map_err(|()| nothing())?);
-                }
-                Err(error) => {
-                    let address = source.key.0;
-                    tracing::warn!(%address, %error, "an instance is not within reach");
-                }
-            }
-        }
-        if !is_registered {
-            if proxy.is_empty() {
-                return Err(nothing());
-            }
-            register(options, &device, &SpIBinder::from_remote(proxy.clone()))?;
-            is_registered = true;
-        }
-        sources = loop {
-            match next()? {
-                None => return Ok(()),
-                Some(line) if line == CALLS_ASKED => tell_calls(&proxy.counts())?,
-                Some(line) if line == READ_AGAIN => files.read_again(),
-                Some(line) => break parse(&line)?,
-            }
-        };
     }
+}
+
+/// Stands for the one instance of a service. It ends with that, or is killed, or its manager ends.
+fn run_one(
+    mut files: MachineFiles,
+    device: &DriverDevice,
+    source: &ImportSource,
+) -> Result<(), ClusterError> {
+    let found = connect(&files, source)?;
+    let _recipient = found.watch(|| process::exit(0))?;
+    register(&files.options, device, &found.object)?;
+    for line in io::stdin().lines() {
+        match &*line.map_err(failed("reading what to import"))? {
+            CALLS_ASKED => tell_calls(&[(source.key.clone(), Arc::clone(&found.counts))])?,
+            READ_AGAIN => files.read_again(),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn nothing() -> ClusterError {
@@ -135,11 +118,10 @@ fn parse(line: &str) -> Result<Vec<ImportSource>, ClusterError> {
     parsed.map_err(|()| failed("reading what to import")("it is none of a manager's"))
 }
 
-/// Connects to a machine's gateway, and gets its service; `gone` runs when that is gone.
+/// Connects to a machine's gateway, and gets its service.
 fn connect(
-    MachineFiles { options, credentials, users }: &MachineFiles<'_>,
+    MachineFiles { options, credentials, users }: &MachineFiles,
     ImportSource { key: (address, generation), owners }: &ImportSource,
-    gone: impl Fn() + Send + Sync + 'static,
 ) -> Result<FoundInstance, ClusterError> {
     let name = &*options.name;
     let session = RpcSession::new();
@@ -159,13 +141,10 @@ fn connect(
         let who = format!("user {owner} there has registered it, who may not by the access rules");
         return Err(failed(asking)(who));
     }
-    let recipient = DeathRecipient::new(gone);
-    let linked = object.link_to_death(&recipient);
-    linked.map_err(failed(format!("waiting for the end of {name}")))?;
     let counts = Arc::<CallCounts>::default();
     // Who may call it here, its manager decides when it is looked for.
     let object = counts.count_calls_of(&object, name, CallPermission::new(|_| true));
-    Ok(FoundInstance { object, counts, _session: session, _recipient: recipient })
+    Ok(FoundInstance { object, counts, _session: session })
 }
 
 /// Registers the service here, and says that it is.

@@ -143,7 +143,7 @@ pub(crate) struct UserOptions {
     pub(crate) users_key: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ImportOptions {
     /// The device
     #[arg(long)]

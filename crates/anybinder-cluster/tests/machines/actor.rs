@@ -274,4 +274,9 @@ impl DeathWatch {
     pub(crate) fn wait(&self) {
         assert_eq!(self.heard.recv_timeout(HANG_TIMEOUT), Ok(()), "the death is told");
     }
+
+    /// Whether the death was told and not waited for.
+    pub(crate) fn is_told(&self) -> bool {
+        self.heard.try_recv().is_ok()
+    }
 }

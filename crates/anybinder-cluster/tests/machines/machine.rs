@@ -21,6 +21,7 @@ use crate::actor::{Service, word_of};
 use crate::authority::Authority;
 use crate::etcd::{Etcd, free_port};
 use crate::network::NetworkPlace;
+use crate::relay::Relay;
 
 /// After so many seconds without a word from a machine others take its names: more than a busy machine is late.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
@@ -96,6 +97,8 @@ pub(crate) struct MachineOptions {
     pub(crate) users: Vec<OsString>,
     /// Where it is, if it has a network.
     pub(crate) network: Option<NetworkPlace>,
+    /// Where others find it, if that is a relay.
+    pub(crate) relayed: Option<Ipv4Addr>,
 }
 
 impl MachineOptions {
@@ -110,12 +113,14 @@ impl MachineOptions {
             has_revoked: false,
             users: Vec::new(),
             network: None,
+            relayed: None,
         }
     }
 
     /// The name of the host that its certificate is for.
     fn host(&self) -> String {
-        self.network.map_or_else(|| "localhost".to_owned(), |network| network.ip.to_string())
+        let ip = self.network.map(|network| network.ip).or(self.relayed);
+        ip.map_or_else(|| "localhost".to_owned(), |ip| ip.to_string())
     }
 }
 
@@ -191,6 +196,12 @@ impl Machine {
         format!("tls://{}:{}", self.options.host(), self.port)
     }
 
+    /// The network between this machine and all others.
+    pub(crate) fn relay(&self) -> Relay {
+        let found_at = (self.options.relayed.unwrap(), self.port).into();
+        Relay::at(found_at, (Ipv4Addr::LOCALHOST, self.port).into())
+    }
+
     /// Opens the device, as a program of this machine.
     pub(crate) fn open(&self) -> DriverDevice {
         let device = DriverDevice::open(&self.device).unwrap();
@@ -219,6 +230,12 @@ impl Machine {
         let told = manager.submit_transact(LIST_INSTANCES_TRANSACTION, data, 0).unwrap();
         let count: i32 = told.read().unwrap();
         (0..count).map(|_| ServiceInstance::read(&told).unwrap()).collect()
+    }
+
+    /// Waits until so many instances are within reach of this machine, for a service that was looked for.
+    #[track_caller]
+    pub(crate) fn wait_for_called(&self, count: usize) {
+        wait_until(|| self.instances().iter().filter(|it| it.calls.is_some()).count() == count);
     }
 
     /// What `anybinder service list --cluster` says of a service, in columns.

@@ -1,7 +1,9 @@
-//! A network that can be cut: what is on its way waits until it is healed, and nobody is told.
+//! A network that can be cut: what is on its way waits until it is healed, and nobody is told. Or it refuses: connections end,
+//! and no other is made.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::mem::take;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
@@ -9,6 +11,14 @@ use std::thread;
 pub(crate) struct Relay {
     address: SocketAddr,
     cut: Arc<Cut>,
+    passed: Arc<Mutex<Passed>>,
+}
+
+/// The connections that are passed on.
+#[derive(Default)]
+struct Passed {
+    clients: Vec<TcpStream>,
+    is_refusing: bool,
 }
 
 #[derive(Default)]
@@ -29,16 +39,34 @@ impl Cut {
     }
 }
 
+impl Passed {
+    fn takes(&mut self, client: &TcpStream) -> bool {
+        if !self.is_refusing {
+            self.clients.push(client.try_clone().unwrap());
+        }
+        !self.is_refusing
+    }
+}
+
 impl Relay {
     pub(crate) fn to(target: SocketAddr) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        Self::at(([127, 0, 0, 1], 0).into(), target)
+    }
+
+    /// One that is to be found at an address.
+    pub(crate) fn at(address: SocketAddr, target: SocketAddr) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let cut = Arc::new(Cut::default());
-        let theirs = Arc::clone(&cut);
+        let passed = Arc::<Mutex<Passed>>::default();
+        let (theirs, clients) = (Arc::clone(&cut), Arc::clone(&passed));
         // It and its threads end with the process.
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 theirs.wait_for_healing();
+                if !clients.lock().unwrap().takes(&client) {
+                    continue;
+                }
                 let Ok(server) = TcpStream::connect(target) else { continue };
                 let ways =
                     [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)];
@@ -48,7 +76,7 @@ impl Relay {
                 }
             }
         });
-        Self { address, cut }
+        Self { address, cut, passed }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -62,6 +90,16 @@ impl Relay {
     pub(crate) fn heal(&self) {
         self.cut.set(false);
     }
+
+    /// Ends all connections, and refuses others or does not.
+    pub(crate) fn end_all(&self, is_refusing: bool) {
+        let mut passed = self.passed.lock().unwrap();
+        passed.is_refusing = is_refusing;
+        for client in take(&mut passed.clients) {
+            // It may have ended itself.
+            let _ = client.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 fn pass(mut from: TcpStream, mut to: TcpStream, cut: &Cut) {
@@ -73,5 +111,5 @@ fn pass(mut from: TcpStream, mut to: TcpStream, cut: &Cut) {
         }
     }
     cut.wait_for_healing();
-    let _ = to.shutdown(std::net::Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
 }

@@ -44,6 +44,8 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("many_instances_take_turns", many_instances_take_turns),
     ("the_first_instance_is_stayed_with_until_it_is_gone", the_first_is_stayed_with),
     ("the_instance_with_fewest_calls_is_chosen", the_least_busy_is_chosen),
+    ("an_instance_of_many_whose_session_has_ended_is_called_again", a_lost_one_is_called_again),
+    ("many_instances_that_are_out_of_reach_have_died", many_out_of_reach_have_died),
     ("a_machine_tells_its_figures", a_machine_tells_its_figures),
     ("certificates_are_read_again_while_sessions_go_on", certificates_are_read_again),
     ("a_machine_whose_certificate_is_revoked_is_not_served", a_revoked_machine_is_not_served),
@@ -380,6 +382,7 @@ fn many_instances_take_turns(place: &Place) {
     let _second = machines[2].serve(NAME, "second");
     wait_until(|| machines[0].instances().len() == 2);
     let found = client.find(NAME, "first");
+    machines[0].wait_for_called(2);
     let mut told: Vec<_> = (0..4).map(|_| word_of(&found).unwrap()).collect();
     told.sort();
     assert_eq!(told, ["first", "first", "second", "second"]);
@@ -411,6 +414,7 @@ impl ManyInstances {
         wait_until(|| machines[0].instances().len() == 2);
         let client = machines[0].client();
         wait_until(|| client.check(NAME).is_some());
+        machines[0].wait_for_called(2);
         Self { machines, services: services.into(), client, _etcd: etcd }
     }
 }
@@ -452,6 +456,57 @@ impl ManyInstances {
             thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// Three machines, the second behind a relay; all know of a service that is declared as one of many.
+fn relayed(place: &Place, etcd: &Etcd) -> ([Machine; 3], Relay) {
+    let declared = "test.IWord/default instances=round-robin\n";
+    let options = MachineOptions { declared, ..MachineOptions::new(etcd.url()) };
+    let behind = MachineOptions { relayed: Some([127, 0, 0, 2].into()), ..options.clone() };
+    let machines = [(0, &options), (1, &behind), (2, &options)];
+    let machines = machines.map(|(number, options)| place.machine(number, options));
+    let relay = machines[1].relay();
+    (machines, relay)
+}
+
+fn a_lost_one_is_called_again(place: &Place) {
+    let etcd = Etcd::start(1);
+    let ([here, there, elsewhere], relay) = relayed(place, &etcd);
+    let _services = (there.serve(NAME, "first"), elsewhere.serve(NAME, "second"));
+    wait_until(|| here.instances().len() == 2);
+    let found = here.client().find(NAME, "first");
+    here.wait_for_called(2);
+    let death = DeathWatch::of(&found);
+    let call = || {
+        let told = word_of(&found);
+        assert_ne!(told, Err(StatusCode::DEAD_OBJECT), "one instance is not all");
+        told
+    };
+    for _ in 0..3 {
+        relay.end_all(true);
+        wait_until(|| (0..4).all(|_| call().as_deref() == Ok("second")));
+        assert_eq!(here.instances().len(), 2, "both are there, but for this network");
+        relay.end_all(false);
+        wait_until(|| call().as_deref() == Ok("first"));
+    }
+    assert!(!death.is_told());
+}
+
+fn many_out_of_reach_have_died(place: &Place) {
+    let etcd = Etcd::start(1);
+    let ([here, there, _], relay) = relayed(place, &etcd);
+    let _service = there.serve(NAME, "first");
+    let client = here.client();
+    let found = client.find(NAME, "first");
+    let death = DeathWatch::of(&found);
+    relay.end_all(false);
+    // One try is enough to find it again.
+    wait_until(|| word_of(&found).as_deref() == Ok("first"));
+    relay.end_all(true);
+    death.wait();
+    assert!(client.check(NAME).is_none());
+    relay.end_all(false);
+    client.find(NAME, "first");
 }
 
 fn the_least_busy_is_chosen(place: &Place) {
