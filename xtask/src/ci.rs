@@ -29,8 +29,8 @@ pub(crate) fn run() -> Result<(), Failure> {
 const PLAYS: &[(&str, &str)] = &[
     ("streams", "fuse"),
     ("streams", "ring,fuse"),
-    ("conversations", "lane,lane,ring,fuse"),
-    ("chains", "lane"),
+    ("conversations", "lane"),
+    ("polls", "lane,lane,ring,fuse"),
     ("floods", "ring,fuse"),
 ];
 

@@ -31,8 +31,8 @@ enum Plot {
     Streams,
     /// Mostly plain calls and replies of threads that block
     Conversations,
-    /// The same, where who is called calls others
-    Chains,
+    /// The same, where threads poll before they read
+    Polls,
     /// Messages that fill receive areas
     Floods,
 }
@@ -53,14 +53,14 @@ impl Plot {
         match self {
             Self::Streams => IN_STREAMS,
             Self::Conversations => IN_CONVERSATIONS,
-            Self::Chains => IN_CHAINS,
+            Self::Polls => IN_POLLS,
             Self::Floods => IN_FLOODS,
         }
     }
 
     /// Whether calls take lanes where a host has any.
     fn has_lanes(self) -> bool {
-        matches!(self, Self::Conversations | Self::Chains)
+        matches!(self, Self::Conversations | Self::Polls)
     }
 }
 
@@ -132,22 +132,6 @@ const IN_CONVERSATIONS: &[&str] = &[
     "BC_FREE_BUFFER",
     "BC_REPLY",
     "BC_TRANSACTION",
-    "EINTR",
-    "FrozenReply",
-    "Reply",
-    "Transaction",
-    "TransactionComplete",
-    "a freeze",
-    "a process that leaves",
-    "a read that sleeps",
-    "a sleeper that is interrupted",
-    "a sleeper that is woken",
-];
-
-const IN_CHAINS: &[&str] = &[
-    "BC_FREE_BUFFER",
-    "BC_REPLY",
-    "BC_TRANSACTION",
     "DeadReply",
     "EINTR",
     "FailedReply",
@@ -157,6 +141,24 @@ const IN_CHAINS: &[&str] = &[
     "TransactionComplete",
     "a call to a thread that waits for a reply",
     "a freeze",
+    "a process that leaves",
+    "a read that sleeps",
+    "a sleeper that is interrupted",
+    "a sleeper that is woken",
+];
+
+const IN_POLLS: &[&str] = &[
+    "BC_FREE_BUFFER",
+    "BC_REPLY",
+    "BC_TRANSACTION",
+    "FrozenReply",
+    "Reply",
+    "Transaction",
+    "TransactionComplete",
+    "a freeze",
+    "a poll that finds nothing",
+    "a poll that finds something",
+    "a poll that sleeps",
     "a process that leaves",
     "a read that sleeps",
     "a sleeper that is interrupted",

@@ -162,6 +162,11 @@ impl DeviceRig {
         self.begin(caller, Order::Ioctl, request.into(), argument);
     }
 
+    /// Starts a wait for input without a look at what becomes of it.
+    pub fn begin_wait_readable(&self, caller: Caller, waiter: Waiter) {
+        self.begin(caller, Order::WaitReadable, u64::from(waiter == Waiter::Epoll), 0);
+    }
+
     /// Which of the calls that `threads` have begun are over, once nothing more happens by itself.
     ///
     /// # Panics
@@ -320,7 +325,7 @@ impl Rig for DeviceRig {
     }
 
     fn wait_readable(&self, caller: Caller, waiter: Waiter) -> Progress {
-        self.begin(caller, Order::WaitReadable, u64::from(waiter == Waiter::Epoll), 0);
+        self.begin_wait_readable(caller, waiter);
         self.settle(caller.thread)
     }
 

@@ -1,6 +1,6 @@
 //! Plays that consist of plain calls, mostly, of threads that block: what passes a driver by, if anything does.
 //!
-//! In chains, who serves a call may make another before it replies, also of a process that waits for it.
+//! Who serves a call may make another before it replies, also of a process that waits for it.
 //!
 //! Not asked is what does not know of all calls that pass by: extended errors, and the counts of an object. Nor are further descriptors of a
 //! device closed, of which a thread that looks for such calls hears a moment later.
@@ -64,10 +64,34 @@ impl Play<'_, '_> {
         }
         note!(self, "p{index}t{seat} ");
         match self.dice.roll(100) {
+            0..90 if self.polls_first(index, seat) => self.poll_and_read(index, seat),
             0..90 => self.converse(index, seat),
             90..96 => self.write_and_read(index, seat),
             96..99 => self.freeze(index, seat),
             _ => self.leave(index),
+        }
+    }
+
+    /// Whether a thread is to poll before it reads: in every other process, when it is new, and in most steps in which it
+    /// would wait.
+    fn polls_first(&mut self, index: usize, seat: usize) -> bool {
+        if self.troupe.plot != Plot::Polls || index.is_multiple_of(2) {
+            return false;
+        }
+        let member = &mut self.troupe.members[index];
+        let state = &member.seats[seat];
+        let waits = state.awaits || (seat == SERVER && state.serves == 0);
+        !std::mem::replace(&mut member.has_polled, true) || (waits && !self.dice.one_in(6))
+    }
+
+    /// A thread that waits for a call or for a reply sleeps until that has come, or asks whether it has: then it reads if so, and else
+    /// seldom.
+    fn poll_and_read(&mut self, index: usize, seat: usize) {
+        if self.dice.one_in(3) {
+            self.wait_readable(index, seat);
+        } else if self.poll(index, seat) || self.dice.one_in(6) {
+            note!(self, "p{index}t{seat} ");
+            self.converse(index, seat);
         }
     }
 
@@ -80,7 +104,7 @@ impl Play<'_, '_> {
         if self.dice.one_in(2) {
             self.free_some(index, &mut bytes);
         }
-        let calls_on = self.troupe.plot == Plot::Chains && serves && !awaits && self.dice.one_in(2);
+        let calls_on = serves && !awaits && self.dice.one_in(2);
         let replies = serves && !calls_on;
         if replies {
             self.send_plainly(index, BC_REPLY, &mut bytes);
@@ -98,7 +122,8 @@ impl Play<'_, '_> {
         let mut request = self.troupe.place_commands(index, &bytes);
         // What comes after a reply may be read in one go, or later. A caller waits for its own reply alone.
         let may_read = is_caller || self.may_read(index, seat, &written);
-        if may_read && !(replies && self.dice.one_in(3)) {
+        let may_read_later = replies || (is_caller && self.troupe.plot == Plot::Polls);
+        if may_read && !(may_read_later && self.dice.one_in(3)) {
             request.read_buffer = self.troupe.members[index].seats[seat].read_buffer;
             request.read_size = self.dice.pick(&[READ_BYTES as u64, READ_BYTES as u64, 256]);
             if self.troupe.members[index].may_seem_readable {

@@ -7,7 +7,8 @@
 //! The same seed asks every driver the same, as long as they answer the same. A hash says whether two drivers did; with
 //! `--hashes` nothing else is printed of a seed. `--counts` adds how often what occurred. `--doors` says how the players'
 //! calls come to the driver; they take turns. A plot is what is played: `streams` of whatever a client may do,
-//! `conversations`, mostly of plain calls and replies, `chains` of calls, or `floods`, which fill receive areas.
+//! `conversations`, mostly of plain calls and replies, `polls`, where threads poll before they read, or `floods`, which fill
+//! receive areas.
 
 mod command;
 mod conversation;

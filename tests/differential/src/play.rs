@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use binder_testkit::{Mode, Rig};
+use binder_testkit::{Mode, Rig, Waiter};
 use binder_uapi::{
     BC_TRANSACTION, BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO,
     BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_MAX_THREADS,
@@ -21,7 +21,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::command::Command;
 use crate::dice::Dice;
 use crate::flood::Flow;
-use crate::troupe::{Plot, READ_BYTES, Troupe};
+use crate::troupe::{Plot, READ_BYTES, Sleep, Troupe};
 
 /// A call by a lane is taken back after 4 ms.
 const TAKEN_BACK_AFTER: Duration = Duration::from_millis(10);
@@ -75,7 +75,7 @@ impl Play<'_, '_> {
     fn step(&mut self) {
         match self.troupe.plot {
             Plot::Streams => self.step_of_stream(),
-            Plot::Conversations | Plot::Chains => self.step_of_conversation(),
+            Plot::Conversations | Plot::Polls => self.step_of_conversation(),
             Plot::Floods => self.step_of_flood(),
         }
     }
@@ -84,7 +84,7 @@ impl Play<'_, '_> {
         let Some((index, seat)) = self.pick_free_seat() else { return };
         match self.dice.roll(100) {
             0..74 => self.write_and_read(index, seat),
-            74..78 => self.poll(index, seat),
+            74..78 => drop(self.poll(index, seat)),
             78 | 79 => self.fault_at_the_edge(index, seat),
             80..83 => self.switch_mode(index),
             83..86 => self.freeze(index, seat),
@@ -201,7 +201,7 @@ impl Play<'_, '_> {
             self.note_written(index, seat, after.write_consumed, written);
             self.note_end(index, seat, request, result);
         } else {
-            state.parked = Some(*request);
+            state.parked = Some(Sleep::Read(*request));
             self.has_called = written.iter().any(|(_, command)| matches!(command, Command::Call));
             // A read sleeps when all is written, or all up to an error that it would have read.
             self.note_written(index, seat, request.write_size, written);
@@ -298,15 +298,20 @@ impl Play<'_, '_> {
     // --- everything else ---
 
     pub(crate) fn interrupt(&mut self, index: usize) {
-        let seats = &mut self.troupe.members[index].seats;
+        let seats = &self.troupe.members[index].seats;
         let at = seats.iter().position(|seat| seat.parked.is_some()).expect("one sleeps");
-        let request = seats[at].parked.take().expect("it sleeps");
-        let thread = seats[at].thread;
+        self.interrupt_seat(index, at);
+    }
+
+    fn interrupt_seat(&mut self, index: usize, at: usize) {
+        let seat = &mut self.troupe.members[index].seats[at];
+        let sleep = seat.parked.take().expect("it sleeps");
+        let thread = seat.thread;
         note!(self, "p{index}t{at} interrupted");
         self.troupe.count("a sleeper that is interrupted");
         self.troupe.rig.interrupt(thread);
         let result = self.troupe.rig.finish(thread);
-        self.note_end(index, at, &request, result);
+        self.note_end_of_sleep(index, at, sleep, result);
     }
 
     /// Notes which sleepers were woken.
@@ -338,20 +343,66 @@ impl Play<'_, '_> {
 
     fn end_sleep(&mut self, index: usize, at: usize) {
         let seat = &mut self.troupe.members[index].seats[at];
-        let Some(request) = seat.parked.take() else { return };
+        let Some(sleep) = seat.parked.take() else { return };
         let result = self.troupe.rig.finish(seat.thread);
         note!(self, "  p{index}t{at} woken");
         self.troupe.count("a sleeper that is woken");
-        self.note_end(index, at, &request, result);
+        self.note_end_of_sleep(index, at, sleep, result);
     }
 
-    fn poll(&mut self, index: usize, seat: usize) {
+    fn note_end_of_sleep(
+        &mut self,
+        index: usize,
+        seat: usize,
+        sleep: Sleep,
+        result: Result<(), Errno>,
+    ) {
+        match sleep {
+            Sleep::Read(request) => self.note_end(index, seat, &request, result),
+            Sleep::Poll => self.note_end_of_poll(result),
+        }
+    }
+
+    fn note_end_of_poll(&mut self, result: Result<(), Errno>) {
+        match result {
+            Ok(()) => note!(self, " -> readable\n"),
+            Err(errno) => note!(self, " -> E{}\n", errno.raw_os_error()),
+        }
+    }
+
+    /// Asks whether a thread has something to read; says it has if that is not certain.
+    pub(crate) fn poll(&mut self, index: usize, seat: usize) -> bool {
         let caller = self.troupe.members[index].caller(seat);
         if self.troupe.members[index].may_seem_readable {
-            return note!(self, "nothing\n");
+            note!(self, "nothing\n");
+            return true;
         }
         let ready = self.troupe.rig.poll(caller);
         note!(self, "poll -> {} {}\n", ready.is_readable, ready.has_failed);
+        self.troupe.count(if ready.is_readable {
+            "a poll that finds something"
+        } else {
+            "a poll that finds nothing"
+        });
+        ready.is_readable
+    }
+
+    /// Waits until a thread has something to read, where that is certain.
+    pub(crate) fn wait_readable(&mut self, index: usize, seat: usize) {
+        let member = &self.troupe.members[index];
+        if member.may_seem_readable || !self.may_read(index, seat, &[]) {
+            return note!(self, "nothing\n");
+        }
+        let waiter = self.dice.pick(&[Waiter::Poll, Waiter::Epoll]);
+        note!(self, "waits by {waiter:?}");
+        if self.troupe.wait_readable(index, seat, waiter) {
+            let result = self.troupe.rig.finish(self.troupe.members[index].seats[seat].thread);
+            self.note_end_of_poll(result);
+        } else {
+            self.troupe.members[index].seats[seat].parked = Some(Sleep::Poll);
+            self.troupe.count("a poll that sleeps");
+            note!(self, " sleeps\n");
+        }
     }
 
     pub(crate) fn switch_mode(&mut self, index: usize) {
@@ -427,6 +478,12 @@ impl Play<'_, '_> {
     pub(crate) fn leave(&mut self, index: usize) {
         note!(self, "leaves\n");
         self.troupe.count("a process that leaves");
+        for at in 0..self.troupe.members[index].seats.len() {
+            // A file that is polled stays open, and of one that was closed nothing is told.
+            if matches!(self.troupe.members[index].seats[at].parked, Some(Sleep::Poll)) {
+                self.interrupt_seat(index, at);
+            }
+        }
         let is_serving = self.troupe.members[index].seats.iter().any(|seat| seat.serves > 0);
         self.troupe.leave(index);
         if is_serving && self.troupe.has_lanes() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use binder_testkit::{
-    Caller, Device, DeviceRig, Driver, Host, Mode, Process, Protection, Rig, Thread,
+    Caller, Device, DeviceRig, Driver, Host, Mode, Process, Protection, Rig, Thread, Waiter,
 };
 use binder_uapi::{
     BINDER_GET_FROZEN_INFO, BINDER_SET_CONTEXT_MGR_EXT, BINDER_TYPE_BINDER, BINDER_WRITE_READ,
@@ -18,10 +18,10 @@ use zerocopy::{FromBytes, IntoBytes};
 pub(crate) enum Plot {
     /// Whatever a client may do.
     Streams,
-    /// Mostly plain calls of threads that block, and replies.
+    /// Mostly plain calls of threads that block, also by who is called, and replies.
     Conversations,
-    /// The same, where who is called calls others.
-    Chains,
+    /// The same, where threads of every other process poll before they read.
+    Polls,
     /// Messages of one length, faster than they are read and freed.
     Floods,
 }
@@ -31,7 +31,7 @@ impl Plot {
         match name {
             "streams" => Some(Self::Streams),
             "conversations" => Some(Self::Conversations),
-            "chains" => Some(Self::Chains),
+            "polls" => Some(Self::Polls),
             "floods" => Some(Self::Floods),
             _ => None,
         }
@@ -41,7 +41,7 @@ impl Plot {
     fn area_bytes(self) -> usize {
         match self {
             Self::Streams | Self::Floods => 64 << 10,
-            Self::Conversations | Self::Chains => 1 << 20,
+            Self::Conversations | Self::Polls => 1 << 20,
         }
     }
 }
@@ -54,13 +54,21 @@ const FILES: u64 = 64;
 const MEMBERS: usize = 4;
 const SEATS: usize = 2;
 
+/// What a thread sleeps in.
+#[derive(Clone, Copy)]
+pub(crate) enum Sleep {
+    /// A read, with this struct.
+    Read(BinderWriteRead),
+    /// poll(2), or epoll_wait(2).
+    Poll,
+}
+
 /// A thread of a process.
 pub(crate) struct Seat {
     pub(crate) thread: Thread,
     pub(crate) argument: u64,
     pub(crate) read_buffer: u64,
-    /// What it reads with, while it sleeps.
-    pub(crate) parked: Option<BinderWriteRead>,
+    pub(crate) parked: Option<Sleep>,
     /// It has sent a call and not read what came of it.
     pub(crate) awaits: bool,
     /// As many calls as it was handed and has not answered.
@@ -115,6 +123,8 @@ pub(crate) struct Member {
     pub(crate) deaths: Vec<u64>,
     /// The number of the first file that it is sent.
     first_fd: u64,
+    /// A thread of it has polled the file.
+    pub(crate) has_polled: bool,
     /// It may be asked for more threads.
     pub(crate) may_grow: bool,
     /// It was told of a reference to an object of its own.
@@ -146,9 +156,12 @@ impl Member {
         fd.wrapping_sub(self.first_fd)
     }
 
-    /// Whether a thread that may take work of the process sleeps with little room.
+    /// Whether a thread that may take work of the process sleeps with little room, or in a poll.
     pub(crate) fn has_small_reader(&self) -> bool {
-        let is_small = |read: &BinderWriteRead| read.read_size < READ_BYTES as u64;
+        let is_small = |sleep: &Sleep| match sleep {
+            Sleep::Read(read) => read.read_size < READ_BYTES as u64,
+            Sleep::Poll => true,
+        };
         self.seats.iter().any(|seat| seat.is_worker() && seat.parked.as_ref().is_some_and(is_small))
     }
 
@@ -236,6 +249,7 @@ impl<'r> Troupe<'r> {
             deaths: Vec::new(),
             first_fd,
             handed: 0,
+            has_polled: false,
             may_grow: false,
             has_been_referred_to: false,
             may_seem_readable: false,
@@ -312,6 +326,7 @@ impl<'r> Troupe<'r> {
         member.notices.clear();
         member.deaths.clear();
         member.handed = 0;
+        member.has_polled = false;
         member.may_grow = false;
         (member.has_been_referred_to, member.may_seem_readable) = (false, false);
         for seat in &mut member.seats {
@@ -384,6 +399,13 @@ impl<'r> Troupe<'r> {
         if self.rig.driver() == Driver::Kernel {
             self.rig.set_urgency(thread, is_urgent).expect("root may");
         }
+    }
+
+    /// Begins a poll of a thread. Whether it is over; else it sleeps.
+    pub(crate) fn wait_readable(&self, index: usize, seat: usize, waiter: Waiter) -> bool {
+        let caller = self.members[index].caller(seat);
+        self.rig.begin_wait_readable(caller, waiter);
+        !self.rig.ended(&[caller.thread]).is_empty()
     }
 
     /// Begins a `BINDER_WRITE_READ`.
