@@ -87,6 +87,7 @@ pub(crate) struct MachineOptions {
     pub(crate) cluster: String,
     pub(crate) policy: &'static str,
     pub(crate) declared: &'static str,
+    pub(crate) lease: Duration,
     /// What it says to etcd.
     pub(crate) store: Vec<OsString>,
     /// Whether it keeps a log of all that it does.
@@ -108,6 +109,7 @@ impl MachineOptions {
             cluster,
             policy,
             declared: "",
+            lease: LEASE,
             store: Vec::new(),
             has_log: false,
             has_revoked: false,
@@ -115,6 +117,11 @@ impl MachineOptions {
             network: None,
             relayed: None,
         }
+    }
+
+    /// With a service that is declared as one of many; none of its instances ends for that its machine is busy.
+    pub(crate) fn with_many(cluster: String, declared: &'static str) -> Self {
+        Self { declared, lease: HANG_TIMEOUT, ..Self::new(cluster) }
     }
 
     /// The name of the host that its certificate is for.
@@ -172,7 +179,7 @@ impl Machine {
             .args(["--advertise", &self.address()])
             .args(["--listen", &listen])
             .args(["--metrics", &self.metrics_port.to_string()])
-            .args(["--lease", &LEASE.as_secs().to_string()])
+            .args(["--lease", &self.options.lease.as_secs().to_string()])
             .arg("--certificate")
             .arg(self.dir.join("cert.pem"))
             .arg("--key")

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use binder::StatusCode;
 use binder::binder_impl::IBinderInternal as _;
 use binder::transport::rpc::RpcServer;
-use binder::{Accessor, ConnectionInfo, SpIBinder, with_timeout};
-use binder_testkit::{HANG_TIMEOUT, wait_until};
+use binder::{Accessor, ConnectionInfo, with_timeout};
+use binder_testkit::wait_until;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::actor::{
@@ -375,7 +375,7 @@ fn a_manager_that_ends_leaves(place: &Place) {
 fn many_instances_take_turns(place: &Place) {
     let etcd = Etcd::start(1);
     let declared = "test.IWord/default instances=round-robin\n";
-    let options = MachineOptions { declared, ..MachineOptions::new(etcd.url()) };
+    let options = MachineOptions::with_many(etcd.url(), declared);
     let machines = [0, 1, 2].map(|number| place.machine(number, &options));
     let client = machines[0].client();
     let first = machines[1].serve(NAME, "first");
@@ -407,7 +407,7 @@ struct ManyInstances {
 impl ManyInstances {
     fn start(place: &Place, declared: &'static str) -> Self {
         let etcd = Etcd::start(1);
-        let options = MachineOptions { declared, ..MachineOptions::new(etcd.url()) };
+        let options = MachineOptions::with_many(etcd.url(), declared);
         let machines = [0, 1, 2].map(|number| place.machine(number, &options));
         let services = [("one", 1), ("two", 2)];
         let services = services.map(|(word, at)| (word, machines[at].serve(NAME, word)));
@@ -421,7 +421,7 @@ impl ManyInstances {
 
 fn the_first_is_stayed_with(place: &Place) {
     let mut many = ManyInstances::start(place, "test.IWord/default instances=pick-first\n");
-    let mut found = many.client.check(NAME).unwrap();
+    let found = many.client.check(NAME).unwrap();
     let first = word_of(&found).unwrap();
     for _ in 0..4 {
         assert_eq!(word_of(&found).as_deref(), Ok(&*first));
@@ -429,39 +429,16 @@ fn the_first_is_stayed_with(place: &Place) {
     many.services.remove(&*first).unwrap().kill();
     wait_until(|| many.machines[0].instances().len() == 1);
     let other = if first == "one" { "two" } else { "one" };
-    many.wait_for_word(&mut found, other);
+    wait_until(|| word_of(&found).as_deref() == Ok(other));
     for _ in 0..4 {
         assert_eq!(word_of(&found).as_deref(), Ok(other));
-    }
-}
-
-impl ManyInstances {
-    /// Waits until this is what an instance says, and fails with what it says instead. On a busy machine the lease of the last one may be over, too, for a moment: then what
-    /// was found has died for good, and the name is found again.
-    #[track_caller]
-    fn wait_for_word(&self, found: &mut SpIBinder, word: &str) {
-        let since = Instant::now();
-        loop {
-            let said = word_of(found);
-            if said.as_deref() == Ok(word) {
-                return;
-            }
-            assert!(since.elapsed() < HANG_TIMEOUT, "{said:?}, but not {word:?}");
-            if said == Err(StatusCode::DEAD_OBJECT)
-                && since.elapsed() > 2 * LEASE
-                && let Some(again) = self.client.check(NAME)
-            {
-                *found = again;
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
     }
 }
 
 /// Three machines, the second behind a relay; all know of a service that is declared as one of many.
 fn relayed(place: &Place, etcd: &Etcd) -> ([Machine; 3], Relay) {
     let declared = "test.IWord/default instances=round-robin\n";
-    let options = MachineOptions { declared, ..MachineOptions::new(etcd.url()) };
+    let options = MachineOptions::with_many(etcd.url(), declared);
     let behind = MachineOptions { relayed: Some([127, 0, 0, 2].into()), ..options.clone() };
     let machines = [(0, &options), (1, &behind), (2, &options)];
     let machines = machines.map(|(number, options)| place.machine(number, options));
