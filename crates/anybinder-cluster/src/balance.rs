@@ -79,14 +79,9 @@ impl BalancedProxy {
         self.instances().push(Arc::new(instance));
     }
 
-    pub(crate) fn forget(&self, key: &InstanceKey) {
-        let gone: Vec<_> = self.instances().extract_if(.., |it| it.key == *key).collect();
-        // Sessions end without the lock.
-        drop(gone);
-    }
-
     pub(crate) fn retain(&self, is_meant: impl Fn(&InstanceKey) -> bool) {
         let gone: Vec<_> = self.instances().extract_if(.., |it| !is_meant(&it.key)).collect();
+        // Sessions end without the lock.
         drop(gone);
     }
 

@@ -429,7 +429,7 @@ impl Play<'_, '_> {
         }
         let enable = u32::from(!self.dice.one_in(2));
         let member = &self.troupe.members[whom];
-        if member.has_been_referred_to && member.has_small_reader() {
+        if member.has_been_referred_to && member.may_wake_for_nothing() {
             return note!(self, "nothing\n");
         }
         let freeze = BinderFreezeInfo { pid, enable, timeout_ms: 0 };

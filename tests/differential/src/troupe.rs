@@ -156,13 +156,14 @@ impl Member {
         fd.wrapping_sub(self.first_fd)
     }
 
-    /// Whether a thread that may take work of the process sleeps with little room, or in a poll.
-    pub(crate) fn has_small_reader(&self) -> bool {
-        let is_small = |sleep: &Sleep| match sleep {
+    /// Whether a thread that may take work of the process may be woken by what comes to nothing: it sleeps with little room,
+    /// or in a poll.
+    pub(crate) fn may_wake_for_nothing(&self) -> bool {
+        let may_wake = |sleep: &Sleep| match sleep {
             Sleep::Read(read) => read.read_size < READ_BYTES as u64,
             Sleep::Poll => true,
         };
-        self.seats.iter().any(|seat| seat.is_worker() && seat.parked.as_ref().is_some_and(is_small))
+        self.seats.iter().any(|seat| seat.is_worker() && seat.parked.as_ref().is_some_and(may_wake))
     }
 
     pub(crate) fn is_idle(&self) -> bool {

@@ -89,7 +89,7 @@ impl ManyImport<'_> {
                 Some(ImportEvent::Tried(key, found)) => self.take_found(key, found)?,
                 Some(ImportEvent::Lost(key)) => {
                     tracing::info!(address = %key.0, "an instance is gone");
-                    self.proxy.forget(&key);
+                    self.proxy.retain(|it| *it != key);
                     self.wanted.note_failed(&key, Instant::now());
                 }
             }
