@@ -8,49 +8,17 @@ use crate::{ParcelError, Reader, Writer, padded};
 /// The length of null.
 const NULL: i32 = -1;
 
-/// How many units are converted at a time, on the stack: the compiler makes vectors of a loop whose length it knows.
-const PIECE: usize = 128;
-
-/// How many bytes of what is shorter become units in a few instructions.
-const AT_ONCE: usize = 8;
-
-/// Writes ASCII as units, as many.
-fn widen(ascii: &[u8], units: &mut [[u8; 2]]) {
-    let Some(last) = ascii.last_chunk::<AT_ONCE>() else {
-        return widen_each(ascii, units);
-    };
-    let places = units.as_chunks_mut::<AT_ONCE>().0.iter_mut();
-    places.zip(ascii.as_chunks::<AT_ONCE>().0).for_each(|(place, bytes)| widen_each(bytes, place));
-    if let Some(place) = units.last_chunk_mut::<AT_ONCE>() {
-        // Some of them once more, which takes less than one by one.
-        widen_each(last, place);
-    }
-}
-
-#[inline(always)]
-fn widen_each(ascii: &[u8], units: &mut [[u8; 2]]) {
-    units.iter_mut().zip(ascii).for_each(|(unit, byte)| *unit = u16::from(*byte).to_le_bytes());
-}
-
-/// Appends units that are ASCII to `to`; false, and less, if one is none.
-fn narrow(units: &[[u8; 2]], to: &mut Vec<u8>) -> bool {
-    let (pieces, rest) = units.as_chunks::<PIECE>();
-    for piece in pieces {
-        let (mut bytes, mut bits) = ([0; PIECE], 0);
-        for (byte, unit) in bytes.iter_mut().zip(piece) {
-            let unit = u16::from_le_bytes(*unit);
-            // All bits of all units: a loop without a way out in between is several times as fast.
-            bits |= unit;
-            *byte = unit.to_le_bytes()[0];
-        }
-        if bits >= 0x80 {
-            return false;
-        }
-        to.extend_from_slice(&bytes);
-    }
-    let bits = rest.iter().fold(0, |bits, unit| bits | u16::from_le_bytes(*unit));
-    to.extend(rest.iter().map(|unit| unit[0]));
-    bits < 0x80
+/// Returns units as text if they are ASCII.
+fn narrow(units: &[[u8; 2]]) -> Option<String> {
+    let mut bits = 0;
+    let each = units.iter().map(|unit| {
+        let unit = u16::from_le_bytes(*unit);
+        // All bits of all units: a loop without a way out in between is several times as fast.
+        bits |= unit;
+        unit.to_le_bytes()[0]
+    });
+    let ascii: Vec<u8> = each.collect();
+    if bits < 0x80 { String::from_utf8(ascii).ok() } else { None }
 }
 
 impl Writer<'_> {
@@ -63,23 +31,18 @@ impl Writer<'_> {
         let is_ascii = text.is_ascii();
         let count = if is_ascii { text.len() } else { text.encode_utf16().count() };
         let length = i32::try_from(count).map_err(|_| ParcelError::TooLong { count })?;
-        let padded_bytes = padded((count + 1) * 2);
-        self.reserve(size_of::<i32>() + padded_bytes);
+        let bytes = padded((count + 1) * 2);
+        self.reserve(size_of::<i32>() + bytes);
         self.i32(length);
-        if !is_ascii {
-            let units = self.room(padded_bytes).as_chunks_mut::<2>().0[..count].iter_mut();
-            units.zip(text.encode_utf16()).for_each(|(place, unit)| *place = unit.to_le_bytes());
-            return Ok(());
+        let places = self.room(bytes).as_chunks_mut::<2>().0[..count].iter_mut();
+        if is_ascii {
+            // Most text is, and the compiler makes vectors of this.
+            let units = text.bytes().map(|byte| u16::from(byte).to_le_bytes());
+            places.zip(units).for_each(|(place, unit)| *place = unit);
+        } else {
+            let units = text.encode_utf16().map(u16::to_le_bytes);
+            places.zip(units).for_each(|(place, unit)| *place = unit);
         }
-        // Most text is.
-        let (pieces, rest) = text.as_bytes().as_chunks::<PIECE>();
-        for piece in pieces {
-            let mut units = [[0; 2]; PIECE];
-            widen_each(piece, &mut units);
-            self.put(units.as_flattened());
-        }
-        let place = self.room(padded_bytes - pieces.len() * PIECE * 2);
-        widen(rest, &mut place.as_chunks_mut::<2>().0[..rest.len()]);
         Ok(())
     }
 
@@ -99,9 +62,8 @@ impl<'a> Reader<'a> {
     pub fn string16(&mut self) -> Result<Option<String>, ParcelError> {
         let at = self.position();
         let Some(units) = self.units()? else { return Ok(None) };
-        let mut ascii = Vec::with_capacity(units.len());
-        if narrow(units, &mut ascii) {
-            return String::from_utf8(ascii).map(Some).map_err(|_| ParcelError::BadText { at });
+        if let Some(ascii) = narrow(units) {
+            return Ok(Some(ascii));
         }
         let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
         let text: Result<String, _> = char::decode_utf16(units).collect();
