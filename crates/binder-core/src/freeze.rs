@@ -54,7 +54,8 @@ impl Freezer {
     }
 }
 
-/// The processes of one program on all devices of a front end, each with the place of its context.
+/// The processes of one program on all devices of a front end, each with the place of its context, in the order in which
+/// they were opened.
 #[derive(Clone, Debug)]
 pub struct Program(Vec<(usize, ProcessKey)>);
 
@@ -74,6 +75,7 @@ impl Program {
             };
             found.extend(context.processes.keys().filter(is_meant).map(|key| (place, key)));
         }
+        found.sort_by_key(|(place, key)| contexts[*place].processes[*key].opened_after);
         if found.is_empty() { Err(Errno::EINVAL) } else { Ok(Self(found)) }
     }
 
@@ -102,7 +104,7 @@ impl Program {
         info
     }
 
-    /// Handles `BINDER_FREEZE` that freezes, with this much patience for each process: to be advanced
+    /// Handles `BINDER_FREEZE` that freezes, the newest process first, with this much patience for each: to be advanced
     /// until it is over.
     pub fn freeze(self, patience: Patience) -> Freeze {
         Freeze { left: self.0, has_begun: false, patience }
@@ -285,6 +287,7 @@ mod tests {
     use pidns::{KernelProcess, NamespaceId, PidTable};
 
     use crate::identity::{Opener, UidMap};
+    use crate::stats::DebugIds;
 
     fn open(context: &mut Context, pid: &HeldPid) -> ProcessKey {
         let (pid, uids) = (pid.clone(), UidMap::identity());
@@ -302,15 +305,16 @@ mod tests {
         };
         let outer = adopt(alloc::vec![(Some(root), 10)]);
         let inner = adopt(alloc::vec![(Some(root), 20), (Some(child), 10)]);
-        let (mut one, mut other) = (Context::new(), Context::new());
+        let ids = DebugIds::default();
+        let [mut one, mut other] = [(); 2].map(|()| Context::new().numbered_by(ids.clone()));
         let outside = open(&mut one, &outer);
-        let inside = [open(&mut one, &inner), open(&mut other, &inner)];
+        // In the order in which they are opened, on whichever device.
+        let inside = alloc::vec![(1, open(&mut other, &inner)), (0, open(&mut one, &inner))];
         let contexts = [&mut one, &mut other];
         let found = |by, pid| Program::find(&contexts, by, pid).map(|program| program.0);
         assert_eq!(found(&outer, 10), Ok(alloc::vec![(0, outside)]));
-        let everywhere = alloc::vec![(0, inside[0]), (1, inside[1])];
-        assert_eq!(found(&outer, 20), Ok(everywhere.clone()));
-        assert_eq!(found(&inner, 10), Ok(everywhere));
+        assert_eq!(found(&outer, 20), Ok(inside.clone()));
+        assert_eq!(found(&inner, 10), Ok(inside));
         // It has no number in there, and 0 is not one.
         assert_eq!(found(&inner, 0), Err(Errno::EINVAL));
         assert_eq!(found(&inner, 20), Err(Errno::EINVAL));

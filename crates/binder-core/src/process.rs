@@ -36,6 +36,8 @@ pub type ProcessKey = Key<Process>;
 #[derive(Debug)]
 pub struct Process {
     pub(crate) opener: Opener,
+    /// How many files of all devices were opened before it.
+    pub(crate) opened_after: u64,
     /// The user that opened it.
     pub(crate) user: UserKey,
     pub(crate) threads: BTreeMap<u32, ThreadKey>,
@@ -79,9 +81,10 @@ pub struct Process {
 }
 
 impl Process {
-    fn new(opener: Opener, user: UserKey) -> Self {
+    fn new(opener: Opener, opened_after: u64, user: UserKey) -> Self {
         Self {
             opener,
+            opened_after,
             user,
             threads: BTreeMap::new(),
             latest_caller: None,
@@ -124,7 +127,7 @@ impl Context {
     pub fn open(&mut self, opener: Opener) -> Result<ProcessKey, Errno> {
         self.check_open_quota(&opener)?;
         let user = self.know_user(opener.uid);
-        let process = self.processes.insert(Process::new(opener, user));
+        let process = self.processes.insert(Process::new(opener, self.ids.next_process(), user));
         self.open_for_user(process);
         self.trace_process(process, |pid| Traced::Opened { pid });
         Ok(process)

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::context::Context;
 use crate::early_reservation::EarlyReservationKey;
 
-/// The numbers by which logs and extended errors name nodes, references and transactions.
+/// The numbers by which logs and extended errors name nodes, references and transactions, and others that count on.
 ///
 /// Clones count on together: the devices of a mount share one sequence.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,7 @@ pub struct DebugIds(Arc<Sequences>);
 struct Sequences {
     ids: AtomicU32,
     reservations: AtomicU64,
+    processes: AtomicU64,
 }
 
 impl DebugIds {
@@ -30,6 +31,11 @@ impl DebugIds {
 
     pub(crate) fn next_reservation(&self) -> EarlyReservationKey {
         EarlyReservationKey(self.0.reservations.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// How many processes there were before.
+    pub(crate) fn next_process(&self) -> u64 {
+        self.0.processes.fetch_add(1, Ordering::Relaxed)
     }
 }
 

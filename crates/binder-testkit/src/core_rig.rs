@@ -19,9 +19,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Commands, Context, Freeze, HeldPid, Inheritance, Limits, LogEntry, MemoryBudget,
-    NamespaceId, Opener, Patience, PidTable, Priority, ProcessKey, SendReport, Snapshot,
-    SnapshotCursor, SnapshotItem, ThreadKey, Traced, UidMap, Waits,
+    Census, Commands, Context, DebugIds, Freeze, HeldPid, Inheritance, Limits, LogEntry,
+    MemoryBudget, NamespaceId, Opener, Patience, PidTable, Priority, ProcessKey, SendReport,
+    Snapshot, SnapshotCursor, SnapshotItem, ThreadKey, Traced, UidMap, Waits,
 };
 use binder_frontend::Frontend;
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
@@ -285,8 +285,12 @@ impl CoreRig {
 
 impl World {
     fn on(contexts: [Context; 2]) -> Self {
+        let ids = DebugIds::default();
+        let frontend = |context: Context| {
+            Frontend::new(context.numbered_by(ids.clone()), Inheritance::Nothing, true)
+        };
         Self {
-            devices: contexts.map(|context| Frontend::new(context, Inheritance::Nothing, true)),
+            devices: contexts.map(frontend),
             has_no_frontend: false,
             executor: Executor::default(),
             memory: FakeMemory::default(),

@@ -42,6 +42,7 @@ checks! {
     Both c211_a_clearing_waits_for_the_acknowledgement,
     Both c212_a_death_is_no_freeze,
     Both c213_a_freeze_holds_for_all_files_of_a_process,
+    Both c213_the_newest_file_of_a_process_is_frozen_first,
 }
 
 fn request(pid: i32, is_wanted: bool, timeout_ms: u32) -> BinderFreezeInfo {
@@ -349,4 +350,28 @@ fn c213_a_freeze_holds_for_all_files_of_a_process(stage: &Stage) {
     expect!(p.exchange(commands().call(one, Message::new(1))) => [FrozenReply]);
     expect!(p.exchange(commands().call(two, Message::new(1))) => [FrozenReply]);
     expect!(q.exchange(commands().call(0, Message::new(1))) => [FrozenReply]);
+}
+
+/// A file that cannot be frozen keeps older ones from it, on whichever device, and not newer ones.
+fn c213_the_newest_file_of_a_process_is_frozen_first(stage: &Stage) {
+    let m = stage.manager();
+    let q = stage.party();
+    let gone = stage.party();
+    let oldest = stage.party();
+    let elsewhere = Entrance { device: Device::Second, ..Entrance::default() };
+    let middle = stage.enter(Entrance { host: Some(oldest.host()), ..elsewhere });
+    stage.appoint(&middle);
+    // A driver may keep the newest where another was.
+    let handle = introduce(&m, &gone, OBJECT, &q);
+    close_before(&gone, &q, handle);
+    let newest = oldest.second_open();
+    let one = introduce(&m, &oldest, OBJECT, &q);
+    let two = introduce(&m, &newest, OBJECT, &q);
+    let caller = stage.enter(elsewhere);
+    caller.write(commands().call(0, Message::new(1)));
+    assert_eq!(freeze(&m, oldest.pid()), Err(Errno::AGAIN));
+    expect!(q.exchange(commands().call(two, Message::new(2))) => [FrozenReply]);
+    q.write(commands().call(one, Message::new(3)));
+    assert_eq!(oldest.read_call().code, 3);
+    assert_eq!(middle.read_call().code, 1);
 }
