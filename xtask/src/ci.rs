@@ -25,12 +25,12 @@ pub(crate) fn run() -> Result<(), Failure> {
     stages.conclude()
 }
 
-/// What is played on our driver, and by which doors. Of three that take turns with lanes the clerk and his assistant have the first two.
+/// What is played on our driver, and by which doors, which the programs take in turn: the clerk and his assistant have the first two.
 const PLAYS: &[(&str, &str)] = &[
     ("streams", "fuse"),
     ("streams", "ring,fuse"),
     ("conversations", "lane"),
-    ("polls", "lane,lane,ring,fuse"),
+    ("polls", "ring,fuse,lane,lane"),
     ("floods", "ring,fuse"),
 ];
 

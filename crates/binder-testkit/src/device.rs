@@ -167,6 +167,15 @@ impl DeviceRig {
         self.begin(caller, Order::WaitReadable, u64::from(waiter == Waiter::Epoll), 0);
     }
 
+    /// Has all threads of a host act for another user, until they act for one again.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` without the privilege.
+    pub fn set_effective_user(&self, host: Host, uid: u32) -> Result<(), Errno> {
+        self.order(host, Order::SetEffectiveUser, [uid.into(), 0, 0]).map(|_| ())
+    }
+
     /// Which of the calls that `threads` have begun are over, once nothing more happens by itself.
     ///
     /// # Panics

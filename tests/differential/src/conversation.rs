@@ -1,6 +1,7 @@
 //! Plays that consist of plain calls, mostly, of threads that block: what passes a driver by, if anything does.
 //!
-//! Who serves a call may make another before it replies, also of a process that waits for it.
+//! Who serves a call may make another before it replies, also of a process that waits for it. Two of the processes are files of
+//! one program, whose threads use both: it calls itself, and a thread that sleeps for the one does nothing for the other.
 //!
 //! Not asked is what does not know of all calls that pass by: extended errors, and the counts of an object. Nor are further descriptors of a
 //! device closed, of which a thread that looks for such calls hears a moment later.
@@ -29,10 +30,11 @@ impl Play<'_, '_> {
         let mut serving = Vec::new();
         for (index, member) in self.troupe.members.iter().enumerate() {
             for (at, seat) in member.seats.iter().enumerate() {
-                if seat.parked.is_none() {
-                    free.push((index, at));
+                if self.troupe.sleeps(index, at) {
+                    continue;
                 }
-                if seat.parked.is_none() && seat.serves > 0 {
+                free.push((index, at));
+                if seat.serves > 0 {
                     serving.push((index, at));
                 }
             }
@@ -64,10 +66,11 @@ impl Play<'_, '_> {
         }
         note!(self, "p{index}t{seat} ");
         match self.dice.roll(100) {
-            0..90 if self.polls_first(index, seat) => self.poll_and_read(index, seat),
-            0..90 => self.converse(index, seat),
-            90..96 => self.write_and_read(index, seat),
-            96..99 => self.freeze(index, seat),
+            0..87 if self.polls_first(index, seat) => self.poll_and_read(index, seat),
+            0..87 => self.converse(index, seat),
+            87..93 => self.write_and_read(index, seat),
+            93..96 => self.freeze(index, seat),
+            96..99 => self.act_for_another(index),
             _ => self.leave(index),
         }
     }
@@ -82,6 +85,21 @@ impl Play<'_, '_> {
         let state = &member.seats[seat];
         let waits = state.awaits || (seat == SERVER && state.serves == 0);
         !std::mem::replace(&mut member.has_polled, true) || (waits && !self.dice.one_in(6))
+    }
+
+    /// A program drops its rights, or takes them up again. The C library interrupts its threads for that, so none is left asleep; and
+    /// the context manager is one user's.
+    fn act_for_another(&mut self, index: usize) {
+        if index == 0 {
+            return note!(self, "nothing\n");
+        }
+        let uid = self.dice.pick(&[0, 1000, 65_534]);
+        note!(self, "acts for user {uid}\n");
+        let of_program: Vec<_> = self.troupe.members_of_host(index).collect();
+        while !of_program.iter().all(|of| self.troupe.members[*of].is_idle()) {
+            self.interrupt(index);
+        }
+        self.troupe.act_for(index, uid);
     }
 
     /// A thread that waits for a call or for a reply sleeps until that has come, or asks whether it has: then it reads if so, and else

@@ -20,7 +20,9 @@ mod play;
 mod returns;
 mod troupe;
 
+use std::fs::Permissions;
 use std::ops::Range;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -81,6 +83,12 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    // Players act for various users.
+    let everyone = Permissions::from_mode(0o666);
+    if let Err(error) = std::fs::set_permissions(&arguments.device, everyone) {
+        eprintln!("player: {}: {error}", arguments.device.display());
+        return ExitCode::FAILURE;
+    }
     rig.prove_doors();
     let mut troupe = troupe::Troupe::new(&rig, arguments.plot);
     for seed in arguments.seeds {

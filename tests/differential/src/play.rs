@@ -98,7 +98,7 @@ impl Play<'_, '_> {
     pub(crate) fn pick_free_seat(&mut self) -> Option<(usize, usize)> {
         let index = self.dice.roll_index(self.troupe.members.len());
         let free: Vec<usize> = (0..self.troupe.members[index].seats.len())
-            .filter(|seat| self.troupe.members[index].seats[*seat].parked.is_none())
+            .filter(|seat| !self.troupe.sleeps(index, *seat))
             .collect();
         if free.is_empty() || (free.len() == 1 && self.dice.one_in(12)) {
             self.interrupt(index);
@@ -297,10 +297,14 @@ impl Play<'_, '_> {
 
     // --- everything else ---
 
+    /// Interrupts a thread that sleeps in a call on that file, or on another of the same program.
     pub(crate) fn interrupt(&mut self, index: usize) {
-        let seats = &self.troupe.members[index].seats;
-        let at = seats.iter().position(|seat| seat.parked.is_some()).expect("one sleeps");
-        self.interrupt_seat(index, at);
+        let sleeper = self.troupe.members_of_host(index).find_map(|of| {
+            let seats = &self.troupe.members[of].seats;
+            Some((of, seats.iter().position(|seat| seat.parked.is_some())?))
+        });
+        let (of, at) = sleeper.expect("one sleeps");
+        self.interrupt_seat(of, at);
     }
 
     fn interrupt_seat(&mut self, index: usize, at: usize) {
@@ -428,16 +432,22 @@ impl Play<'_, '_> {
             return note!(self, "frozen info of p{whom} -> {result} {s} {a}\n");
         }
         let enable = u32::from(!self.dice.one_in(2));
-        let member = &self.troupe.members[whom];
-        if member.has_been_referred_to && member.may_wake_for_nothing() {
+        let frozen: Vec<_> = self.troupe.members_of_host(whom).collect();
+        let is_unsure = |of: &usize| {
+            let member = &self.troupe.members[*of];
+            member.has_been_referred_to && member.may_wake_for_nothing()
+        };
+        if frozen.iter().any(is_unsure) {
             return note!(self, "nothing\n");
         }
         let freeze = BinderFreezeInfo { pid, enable, timeout_ms: 0 };
         let (result, _) = self.request(index, seat, BINDER_FREEZE, freeze);
         if result == 0 {
             self.troupe.count(if enable == 1 { "a freeze" } else { "a thaw" });
-            let member = &mut self.troupe.members[whom];
-            member.may_seem_readable |= member.has_been_referred_to;
+            for of in frozen {
+                let member = &mut self.troupe.members[of];
+                member.may_seem_readable |= member.has_been_referred_to;
+            }
         }
         note!(self, "freeze p{whom} {enable} -> {result}\n");
     }

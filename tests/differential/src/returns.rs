@@ -28,6 +28,11 @@ impl Play<'_, '_> {
                         }
                     }
                     self.note_transaction("Transaction", index, &data);
+                    // A reply by a lane is one of who has opened the file.
+                    if data.sender_euid != 0 {
+                        note!(self, " for user {}", data.sender_euid);
+                        self.troupe.count("a call for another user");
+                    }
                     continue;
                 }
                 Return::Reply(data) => {

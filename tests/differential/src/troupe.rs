@@ -44,11 +44,21 @@ impl Plot {
             Self::Conversations | Self::Polls => 1 << 20,
         }
     }
+
+    /// Of whose program a process is a further file, which all its threads use, too.
+    fn elder_of(self, index: usize) -> Option<usize> {
+        match self {
+            Self::Conversations | Self::Polls if index == 2 => Some(1),
+            _ => None,
+        }
+    }
 }
 
 /// How much of its memory a process uses in one play.
 const SCRATCH_BYTES: usize = 512 << 10;
 pub(crate) const READ_BYTES: usize = 4096;
+/// How many files are closed after another one, of which is waited for the end.
+const FILES_AFTER: u32 = 3;
 /// More files than a process is sent in a play.
 const FILES: u64 = 64;
 const MEMBERS: usize = 4;
@@ -101,6 +111,8 @@ pub(crate) struct Member {
     pub(crate) host: Host,
     pub(crate) pid: i32,
     pub(crate) file: Process,
+    /// It has closed the file, and opened no other.
+    has_left: bool,
     pub(crate) base: u64,
     area_bytes: u64,
     pub(crate) mode: Mode,
@@ -201,20 +213,22 @@ impl<'r> Troupe<'r> {
             dummy: rig.start_host(),
             counts: BTreeMap::new(),
         };
-        for _ in 0..MEMBERS {
-            let member = troupe.hire();
+        for index in 0..MEMBERS {
+            let member = troupe.hire(plot.elder_of(index));
             troupe.members.push(member);
         }
         troupe
     }
 
-    fn hire(&self) -> Member {
+    /// A process of its own, or a further file of another and of its threads.
+    fn hire(&self, elder: Option<usize>) -> Member {
         let rig = self.rig;
-        let host = rig.start_host();
-        let seats = (0..SEATS).map(|_| {
+        let elder = elder.map(|index| &self.members[index]);
+        let host = elder.map_or_else(|| rig.start_host(), |elder| elder.host);
+        let seats = (0..SEATS).map(|at| {
             let memory = rig.allocate(host, 2 * READ_BYTES + 64);
             Seat {
-                thread: rig.start_thread(host),
+                thread: elder.map_or_else(|| rig.start_thread(host), |it| it.seats[at].thread),
                 argument: memory,
                 // At the start of a page: a read is never cut by the end of one.
                 read_buffer: (memory + 64).next_multiple_of(READ_BYTES as u64),
@@ -236,6 +250,7 @@ impl<'r> Troupe<'r> {
             host,
             pid: rig.pid(host),
             file,
+            has_left: false,
             base,
             area_bytes: self.plot.area_bytes() as u64,
             mode: Mode::Blocking,
@@ -274,6 +289,7 @@ impl<'r> Troupe<'r> {
             self.leave(index);
         }
         for index in 0..self.members.len() {
+            self.act_for(index, 0);
             self.come_back(index, Mode::Blocking);
         }
     }
@@ -282,6 +298,12 @@ impl<'r> Troupe<'r> {
     pub(crate) fn leave(&mut self, index: usize) {
         let member = &mut self.members[index];
         self.rig.close(member.file);
+        member.has_left = true;
+        if self.members_of_host(index).any(|of| !self.members[of].has_left) {
+            // By its number it is asked after in vain. Files are looked after in the order in which they were closed, about.
+            return (0..FILES_AFTER).for_each(|_| self.pass_file());
+        }
+        let member = &self.members[index];
         let descriptors = self.rig.descriptors();
         // Files of arrays, whose buffers it has not freed.
         for fd in member.first_fd..member.first_fd + FILES {
@@ -297,6 +319,11 @@ impl<'r> Troupe<'r> {
         let pid = member.pid;
         self.await_end_of(pid);
         // It is no more in the list of processes; what follows is done when the next one is gone, too.
+        self.pass_file();
+    }
+
+    /// Opens a file and closes it, and waits until the driver has forgotten it.
+    fn pass_file(&self) {
         let file = self.rig.open(self.dummy, Device::First, Mode::Blocking).expect("open");
         self.rig.close(file);
         self.await_end_of(self.rig.pid(self.dummy));
@@ -321,6 +348,7 @@ impl<'r> Troupe<'r> {
         let (file, base) = self.open(self.members[index].host, mode);
         let member = &mut self.members[index];
         (member.file, member.base, member.mode) = (file, base, mode);
+        member.has_left = false;
         member.handles = vec![0];
         (member.called, member.watched) = (None, [None; 2]);
         member.buffers.clear();
@@ -343,6 +371,22 @@ impl<'r> Troupe<'r> {
             self.rig.ioctl(caller, BINDER_SET_CONTEXT_MGR_EXT, argument);
             self.rig.finish(caller.thread).expect("becomes the context manager");
         }
+    }
+
+    /// All who are files of the same program as that one, with it.
+    pub(crate) fn members_of_host(&self, index: usize) -> impl Iterator<Item = usize> {
+        let host = self.members[index].host;
+        (0..self.members.len()).filter(move |other| self.members[*other].host == host)
+    }
+
+    /// Whether a thread sleeps, in a call on whichever file.
+    pub(crate) fn sleeps(&self, index: usize, seat: usize) -> bool {
+        self.members_of_host(index).any(|of| self.members[of].seats[seat].parked.is_some())
+    }
+
+    /// Has a program act for a user.
+    pub(crate) fn act_for(&self, index: usize, uid: u32) {
+        self.rig.set_effective_user(self.members[index].host, uid).expect("root may");
     }
 
     /// Whether calls may pass the driver by.

@@ -101,6 +101,7 @@ impl Actor {
                 sys::close(fd()).map(|()| 0)
             }
             Order::SetUser => sys::set_user(request.a).map(|()| 0),
+            Order::SetEffectiveUser => sys::set_effective_user(request.a).map(|()| 0),
             Order::MakeWritable => sys::make_writable(request.a, len()?).map(|()| 0),
             Order::Move => sys::move_mapping(request.a, len()?),
             Order::Sync => rustix::fs::fsync(fd()).map(|()| 0),

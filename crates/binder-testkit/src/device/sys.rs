@@ -54,6 +54,15 @@ pub(super) fn set_user(uid: u64) -> Result<(), Errno> {
     errno_of(unsafe { libc::setresuid(uid, uid, uid) })
 }
 
+pub(super) fn set_effective_user(uid: u64) -> Result<(), Errno> {
+    let uid = libc::uid_t::try_from(uid).map_err(|_| Errno::INVAL)?;
+    // Only as root it may become another.
+    // SAFETY: seteuid(2) takes a number.
+    errno_of(unsafe { libc::seteuid(0) })?;
+    // SAFETY: As above.
+    errno_of(unsafe { libc::seteuid(uid) })
+}
+
 /// Maps a device's receive area.
 pub(super) fn map(fd: BorrowedFd<'_>, len: usize, writable: bool) -> Result<u64, Errno> {
     let protection = if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };

@@ -19,6 +19,8 @@ pub(super) enum Order {
     Close,
     /// Becomes user `a`.
     SetUser,
+    /// Acts for user `a`, and may act for another again.
+    SetEffectiveUser,
     /// Makes `b` bytes at `a` writable.
     MakeWritable,
     /// Fetches descriptor `b` of process `a`.
@@ -43,7 +45,7 @@ pub(super) enum Order {
     Churn,
 }
 
-const ORDERS: [Order; 18] = [
+const ORDERS: [Order; 19] = [
     Order::Open,
     Order::Map,
     Order::SetMode,
@@ -51,6 +53,7 @@ const ORDERS: [Order; 18] = [
     Order::CloseDuplicate,
     Order::Close,
     Order::SetUser,
+    Order::SetEffectiveUser,
     Order::MakeWritable,
     Order::FetchDescriptor,
     Order::Move,
