@@ -146,6 +146,7 @@ const IN_CONVERSATIONS: &[&str] = &[
     "a read that sleeps",
     "a sleeper that is interrupted",
     "a sleeper that is woken",
+    "a thread that exits",
 ];
 
 const IN_POLLS: &[&str] = &[
@@ -165,6 +166,7 @@ const IN_POLLS: &[&str] = &[
     "a read that sleeps",
     "a sleeper that is interrupted",
     "a sleeper that is woken",
+    "a thread that exits",
 ];
 
 const IN_FLOODS: &[&str] = &[

@@ -66,9 +66,11 @@ impl Play<'_, '_> {
         }
         note!(self, "p{index}t{seat} ");
         match self.dice.roll(100) {
-            0..87 if self.polls_first(index, seat) => self.poll_and_read(index, seat),
-            0..87 => self.converse(index, seat),
-            87..93 => self.write_and_read(index, seat),
+            0..83 if self.polls_first(index, seat) => self.poll_and_read(index, seat),
+            0..83 => self.converse(index, seat),
+            83..88 => self.write_and_read(index, seat),
+            88..90 => self.switch_mode(index),
+            90..93 => self.exit_thread(index, seat),
             93..96 => self.freeze(index, seat),
             96..99 => self.act_for_another(index),
             _ => self.leave(index),

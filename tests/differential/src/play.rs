@@ -452,7 +452,7 @@ impl Play<'_, '_> {
         note!(self, "freeze p{whom} {enable} -> {result}\n");
     }
 
-    fn exit_thread(&mut self, index: usize, seat: usize) {
+    pub(crate) fn exit_thread(&mut self, index: usize, seat: usize) {
         let member = &self.troupe.members[index];
         if member.mode == Mode::Blocking || !member.is_idle() {
             return note!(self, "nothing\n");
