@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,7 +12,7 @@ use clap::ValueEnum;
 
 use crate::Failure;
 use crate::oracle::build_for_guest;
-use crate::workspace::{PROGRAMS_VARIABLE, cargo, root, succeed, target_dir, text};
+use crate::workspace::{PROGRAMS_VARIABLE, cargo, is_root, root, succeed, target_dir, text};
 
 /// How many seeds are recorded.
 const RECORDED: u64 = 100;
@@ -225,10 +224,10 @@ pub(crate) struct Plays {
 
 /// Plays and compares.
 pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
-    if !options.record && fs::metadata("/proc/self")?.uid() != 0 {
+    if !options.record && !is_root()? {
         let plot = options.plot.name();
         println!(
-            "SKIPPED: {plot}: the player watches the driver's threads, and acts for other users, as root may"
+            "SKIPPED: {plot}: only root can watch the driver's threads, and act for other users"
         );
         return Ok(());
     }

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +12,11 @@ use crate::Failure;
 /// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// Whether root runs this.
+pub(crate) fn is_root() -> io::Result<bool> {
+    Ok(fs::metadata("/proc/self")?.uid() == 0)
 }
 
 /// Names a directory of our programs to tests that would build them otherwise.

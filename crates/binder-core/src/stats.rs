@@ -6,9 +6,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::context::Context;
 use crate::early_reservation::EarlyReservationKey;
 
-/// The numbers by which logs and extended errors name nodes, references and transactions, and others that count on.
+/// The numbers by which logs and extended errors name nodes, references and transactions; reservations are named, and
+/// processes put in order, by sequences of their own.
 ///
-/// Clones count on together: the devices of a mount share one sequence.
+/// Clones count on together: the devices of a mount share them.
 #[derive(Clone, Debug, Default)]
 pub struct DebugIds(Arc<Sequences>);
 

@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::limit::{CommandEnd, run_within};
 use crate::Failure;
-use crate::workspace::target_dir;
+use crate::workspace::{is_root, target_dir};
 
 /// After that a stage hangs: the longest take a quarter of it on two processors.
 const LIMIT: Duration = Duration::from_secs(40 * 60);
@@ -118,7 +117,7 @@ impl Stages {
         }
         println!("{:7.1}  in all", self.begun.elapsed().as_secs_f64());
         ended.iter().flat_map(|stage| &stage.skipped).for_each(|line| println!("{line}"));
-        let is_root = fs::metadata("/proc/self")?.uid() == 0;
+        let is_root = is_root()?;
         let failures = ended.iter().filter_map(|stage| {
             let mut skipped = stage.skipped.iter();
             let unfounded = || skipped.find(|line| is_root && is_unfounded(line));
