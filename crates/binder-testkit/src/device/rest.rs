@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::Driver;
 
+/// What a daemon calls itself.
+const DAEMON_NAME: &str = "binder-driver";
+
 /// Where the driver's work can be seen.
 pub(super) enum Workers {
     /// The threads of the daemon: its directory in /proc.
@@ -60,16 +63,15 @@ fn find_daemon() -> Option<PathBuf> {
     ancestors.take_while(|pid| *pid > 1).find_map(daemon_beside)
 }
 
-/// A child of this process that serves a file system.
+/// A child of this process that is a driver. It is known by its name: what it has open not everybody may know.
 fn daemon_beside(parent: u32) -> Option<PathBuf> {
     let processes = fs::read_dir("/proc").ok()?.flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut children = pids.filter(|pid| parent_of(*pid) == Some(parent));
     children.find_map(|pid| {
         let process = PathBuf::from(format!("/proc/{pid}"));
-        let links = fs::read_dir(process.join("fd")).ok()?.flatten();
-        let mut files = links.filter_map(|link| fs::read_link(link.path()).ok());
-        files.any(|file| file == Path::new("/dev/fuse")).then_some(process)
+        let name = fs::read_to_string(process.join("comm")).ok()?;
+        (name.trim_end() == DAEMON_NAME).then_some(process)
     })
 }
 
