@@ -1,7 +1,8 @@
 //! Plays that consist of plain calls, mostly, of threads that block: what passes a driver by, if anything does.
 //!
-//! Who serves a call may make another before it replies, also of a process that waits for it. Two of the processes are files of
-//! one program, whose threads use both: it calls itself, and a thread that sleeps for the one does nothing for the other.
+//! Who serves a call may make another before it replies, also of a process that waits for it. Some of the processes are files of
+//! one program, whose threads use all of them: it calls itself, and a thread that sleeps for the one does nothing for the other. Two
+//! are files of another device, which has a context manager of its own.
 //!
 //! Not asked is what does not know of all calls that pass by: extended errors, and the counts of an object. Nor are further descriptors of a
 //! device closed, of which a thread that looks for such calls hears a moment later.
@@ -90,14 +91,14 @@ impl Play<'_, '_> {
     }
 
     /// A program drops its rights, or takes them up again. The C library interrupts its threads for that, so none is left asleep; and
-    /// the context manager is one user's.
+    /// a context manager is one user's.
     fn act_for_another(&mut self, index: usize) {
-        if index == 0 {
+        let of_program: Vec<_> = self.troupe.members_of_host(index).collect();
+        if of_program.iter().any(|of| self.troupe.is_manager(*of)) {
             return note!(self, "nothing\n");
         }
         let uid = self.dice.pick(&[0, 1000, 65_534]);
         note!(self, "acts for user {uid}\n");
-        let of_program: Vec<_> = self.troupe.members_of_host(index).collect();
         while !of_program.iter().all(|of| self.troupe.members[*of].is_idle()) {
             self.interrupt(index);
         }

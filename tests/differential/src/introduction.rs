@@ -14,10 +14,14 @@ use crate::play::{Play, note};
 use crate::troupe::READ_BYTES;
 
 impl Play<'_, '_> {
-    /// Every process calls the context manager with an object of its own, and gets what the others
+    /// Every process calls the context manager of its device with an object of its own, and gets what the others
     /// brought before.
     pub(crate) fn introduce_all(&mut self) {
-        for index in 1..self.troupe.members.len() {
+        for index in 0..self.troupe.members.len() {
+            let manager = self.troupe.manager_of(index);
+            if index == manager {
+                continue;
+            }
             let flags = if index == 1 { 0 } else { FLAT_BINDER_FLAG_ACCEPTS_FDS };
             let number = index as u64;
             let own = FlatBinderObject {
@@ -27,10 +31,10 @@ impl Play<'_, '_> {
                 cookie: number << 4,
             };
             self.introduce(index, BC_TRANSACTION, &[own], Command::Call);
-            self.exchange(0, Vec::new(), Vec::new(), READ_BYTES);
-            let handles = self.troupe.members[0].handles.clone();
+            self.exchange(manager, Vec::new(), Vec::new(), READ_BYTES);
+            let handles = self.troupe.members[manager].handles.clone();
             let (newest, others) = handles.split_last().expect("the one that came");
-            self.acquire(0, &[*newest]);
+            self.acquire(manager, &[*newest]);
             let kind = BINDER_TYPE_HANDLE;
             let refer = |handle: &u32| FlatBinderObject {
                 kind,
@@ -40,8 +44,8 @@ impl Play<'_, '_> {
             };
             // The first handle is the manager's own object to the others.
             let others: Vec<_> = others.iter().skip(1).map(refer).collect();
-            self.introduce(0, BC_REPLY, &others, Command::Reply);
-            self.exchange(0, Vec::new(), Vec::new(), READ_BYTES);
+            self.introduce(manager, BC_REPLY, &others, Command::Reply);
+            self.exchange(manager, Vec::new(), Vec::new(), READ_BYTES);
             self.exchange(index, Vec::new(), Vec::new(), READ_BYTES);
             let handles = self.troupe.members[index].handles[1..].to_vec();
             self.acquire(index, &handles);

@@ -76,6 +76,13 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let second = arguments.device.with_file_name("hwbinder");
+    // Players act for various users.
+    for device in [&arguments.device, &second] {
+        if let Err(error) = std::fs::set_permissions(device, Permissions::from_mode(0o666)) {
+            eprintln!("player: {}: {error}", device.display());
+            return ExitCode::FAILURE;
+        }
+    }
     let rig = match DeviceRig::new(&arguments.device, &second) {
         Ok(rig) => rig.with_doors(arguments.doors),
         Err(error) => {
@@ -83,12 +90,6 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    // Players act for various users.
-    let everyone = Permissions::from_mode(0o666);
-    if let Err(error) = std::fs::set_permissions(&arguments.device, everyone) {
-        eprintln!("player: {}: {error}", arguments.device.display());
-        return ExitCode::FAILURE;
-    }
     rig.prove_doors();
     let mut troupe = troupe::Troupe::new(&rig, arguments.plot);
     for seed in arguments.seeds {

@@ -503,6 +503,12 @@ impl Play<'_, '_> {
             self.end_sleep(index, at);
         }
         self.note_woken();
+        // Its first thread may be needed to come back.
+        if self.troupe.is_manager(index)
+            && let Some(of) = self.troupe.where_sleeps(index, 0)
+        {
+            self.interrupt_seat(of, 0);
+        }
         let mode = self.dice.pick(&[Mode::Blocking, Mode::Nonblocking]);
         self.troupe.come_back(index, mode);
     }

@@ -45,14 +45,30 @@ impl Plot {
         }
     }
 
-    /// Of whose program a process is a further file, which all its threads use, too.
-    fn elder_of(self, index: usize) -> Option<usize> {
+    fn cast(self) -> &'static [Role] {
         match self {
-            Self::Conversations | Self::Polls if index == 2 => Some(1),
-            _ => None,
+            Self::Streams | Self::Floods => &[FIRST_DEVICE; 4],
+            Self::Conversations | Self::Polls => &[
+                FIRST_DEVICE,
+                FIRST_DEVICE,
+                Role { elder: Some(1), ..FIRST_DEVICE },
+                FIRST_DEVICE,
+                Role { device: Device::Second, elder: Some(0) },
+                Role { device: Device::Second, elder: Some(3) },
+            ],
         }
     }
 }
+
+/// What a process is in a plot. The first of a device is its context manager.
+struct Role {
+    device: Device,
+    /// Of whose program it is a further file, which all its threads use, too.
+    elder: Option<usize>,
+}
+
+/// A program of its own.
+const FIRST_DEVICE: Role = Role { device: Device::First, elder: None };
 
 /// How much of its memory a process uses in one play.
 const SCRATCH_BYTES: usize = 512 << 10;
@@ -61,7 +77,6 @@ pub(crate) const READ_BYTES: usize = 4096;
 const FILES_AFTER: u32 = 3;
 /// More files than a process is sent in a play.
 const FILES: u64 = 64;
-const MEMBERS: usize = 4;
 const SEATS: usize = 2;
 
 /// What a thread sleeps in.
@@ -108,6 +123,7 @@ pub(crate) struct Buffer {
 
 /// A process: its open file, and what it has learned by reading.
 pub(crate) struct Member {
+    device: Device,
     pub(crate) host: Host,
     pub(crate) pid: i32,
     pub(crate) file: Process,
@@ -213,17 +229,16 @@ impl<'r> Troupe<'r> {
             dummy: rig.start_host(),
             counts: BTreeMap::new(),
         };
-        for index in 0..MEMBERS {
-            let member = troupe.hire(plot.elder_of(index));
+        for role in plot.cast() {
+            let member = troupe.hire(role);
             troupe.members.push(member);
         }
         troupe
     }
 
-    /// A process of its own, or a further file of another and of its threads.
-    fn hire(&self, elder: Option<usize>) -> Member {
+    fn hire(&self, role: &Role) -> Member {
         let rig = self.rig;
-        let elder = elder.map(|index| &self.members[index]);
+        let elder = role.elder.map(|index| &self.members[index]);
         let host = elder.map_or_else(|| rig.start_host(), |elder| elder.host);
         let seats = (0..SEATS).map(|at| {
             let memory = rig.allocate(host, 2 * READ_BYTES + 64);
@@ -241,12 +256,13 @@ impl<'r> Troupe<'r> {
             }
         });
         let (seats, scratch) = (seats.collect(), rig.allocate(host, SCRATCH_BYTES));
-        let (file, base) = self.open(host, Mode::Blocking);
+        let (file, base) = self.open(role.device, host, Mode::Blocking);
         // What was inherited, and its own.
         let descriptors = rig.descriptors();
         let first_fd =
             (0..).find(|fd| descriptors.file(host, *fd).is_none()).expect("a free number");
         Member {
+            device: role.device,
             host,
             pid: rig.pid(host),
             file,
@@ -272,13 +288,13 @@ impl<'r> Troupe<'r> {
         }
     }
 
-    fn open(&self, host: Host, mode: Mode) -> (Process, u64) {
-        let file = self.rig.open(host, Device::First, mode).expect("open");
+    fn open(&self, device: Device, host: Host, mode: Mode) -> (Process, u64) {
+        let file = self.rig.open(host, device, mode).expect("open");
         let base = self.rig.map(file, self.plot.area_bytes(), Protection::ReadOnly).expect("mmap");
         (file, base)
     }
 
-    /// Begins a play: every process has a fresh file, and the first is the context manager.
+    /// Begins a play: every process has a fresh file.
     pub(crate) fn begin(&mut self) {
         self.talker = 1;
         for index in 0..self.members.len() {
@@ -297,11 +313,12 @@ impl<'r> Troupe<'r> {
     /// Closes a process's file, and waits until the driver has forgotten it.
     pub(crate) fn leave(&mut self, index: usize) {
         let member = &mut self.members[index];
+        let device = member.device;
         self.rig.close(member.file);
         member.has_left = true;
         if self.members_of_host(index).any(|of| !self.members[of].has_left) {
             // By its number it is asked after in vain. Files are looked after in the order in which they were closed, about.
-            return (0..FILES_AFTER).for_each(|_| self.pass_file());
+            return (0..FILES_AFTER).for_each(|_| self.pass_file(device));
         }
         let member = &self.members[index];
         let descriptors = self.rig.descriptors();
@@ -319,12 +336,12 @@ impl<'r> Troupe<'r> {
         let pid = member.pid;
         self.await_end_of(pid);
         // It is no more in the list of processes; what follows is done when the next one is gone, too.
-        self.pass_file();
+        self.pass_file(device);
     }
 
-    /// Opens a file and closes it, and waits until the driver has forgotten it.
-    fn pass_file(&self) {
-        let file = self.rig.open(self.dummy, Device::First, Mode::Blocking).expect("open");
+    /// Opens a file of a device and closes it, and waits until the driver has forgotten it.
+    fn pass_file(&self, device: Device) {
+        let file = self.rig.open(self.dummy, device, Mode::Blocking).expect("open");
         self.rig.close(file);
         self.await_end_of(self.rig.pid(self.dummy));
     }
@@ -345,7 +362,8 @@ impl<'r> Troupe<'r> {
 
     /// Opens a file for a process whose calls are all over.
     pub(crate) fn come_back(&mut self, index: usize, mode: Mode) {
-        let (file, base) = self.open(self.members[index].host, mode);
+        let member = &self.members[index];
+        let (file, base) = self.open(member.device, member.host, mode);
         let member = &mut self.members[index];
         (member.file, member.base, member.mode) = (file, base, mode);
         member.has_left = false;
@@ -362,15 +380,26 @@ impl<'r> Troupe<'r> {
             (seat.parked, seat.awaits, seat.serves, seat.must_read) = (None, false, 0, false);
             (seat.has_been_refused, seat.is_looper) = (false, false);
         }
-        if index == 0 {
+        if self.is_manager(index) {
             let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;
             let manager =
                 FlatBinderObject { kind: BINDER_TYPE_BINDER, flags, binder: 0, cookie: 0 };
-            let argument = self.place(0, manager.as_bytes());
-            let caller = self.members[0].caller(0);
+            let argument = self.place(index, manager.as_bytes());
+            let caller = self.members[index].caller(0);
             self.rig.ioctl(caller, BINDER_SET_CONTEXT_MGR_EXT, argument);
             self.rig.finish(caller.thread).expect("becomes the context manager");
         }
+    }
+
+    /// The context manager of the device that a process uses.
+    pub(crate) fn manager_of(&self, index: usize) -> usize {
+        let device = self.members[index].device;
+        let manager = self.members.iter().position(|member| member.device == device);
+        manager.expect("that process at least")
+    }
+
+    pub(crate) fn is_manager(&self, index: usize) -> bool {
+        self.manager_of(index) == index
     }
 
     /// All who are files of the same program as that one, with it.
@@ -379,9 +408,13 @@ impl<'r> Troupe<'r> {
         (0..self.members.len()).filter(move |other| self.members[*other].host == host)
     }
 
-    /// Whether a thread sleeps, in a call on whichever file.
+    /// In a call on which file a thread sleeps.
+    pub(crate) fn where_sleeps(&self, index: usize, seat: usize) -> Option<usize> {
+        self.members_of_host(index).find(|of| self.members[*of].seats[seat].parked.is_some())
+    }
+
     pub(crate) fn sleeps(&self, index: usize, seat: usize) -> bool {
-        self.members_of_host(index).any(|of| self.members[of].seats[seat].parked.is_some())
+        self.where_sleeps(index, seat).is_some()
     }
 
     /// Has a program act for a user.
