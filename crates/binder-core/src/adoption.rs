@@ -48,7 +48,7 @@ impl Context {
         let thread = self.thread_in_no_call(from.process, from.tid)?;
         let server_thread = self.thread_in_no_call(server, server_tid)?;
 
-        let id = self.ids.next();
+        let id = self.sequences.next_debug_id();
         self.threads[thread].extended_error = no_error(id);
         let transaction_data =
             BinderTransactionData { target: handle.into(), code, flags, ..Default::default() };

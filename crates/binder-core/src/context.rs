@@ -19,7 +19,7 @@ use crate::node::{Node, NodeKey, OwnerView};
 use crate::priority::Inheritance;
 use crate::process::{Process, ProcessKey};
 use crate::slice::Slice;
-use crate::stats::DebugIds;
+use crate::stats::Sequences;
 use crate::suspended_call::SuspendedCall;
 use crate::table::Table;
 use crate::thread::{Thread, ThreadKey, no_error};
@@ -57,7 +57,7 @@ pub struct Context {
     pub(crate) manager_uid: Option<u32>,
     /// What threads inherit that serve calls.
     pub(crate) inheritance: Inheritance,
-    pub(crate) ids: DebugIds,
+    pub(crate) sequences: Sequences,
     pub(crate) next_told_death: u64,
     pub(crate) journal: Journal,
     /// What processes that are gone have counted.
@@ -111,10 +111,10 @@ impl Context {
         Self::with_limits(Limits::default())
     }
 
-    /// The same, with debug ids that no other device of the mount has.
+    /// The same, which counts on where other devices of the mount do.
     #[must_use]
-    pub fn numbered_by(self, ids: DebugIds) -> Self {
-        Self { ids, ..self }
+    pub fn numbered_by(self, sequences: Sequences) -> Self {
+        Self { sequences, ..self }
     }
 
     /// The same, whose receive buffers have of the memory that other devices have, too.
@@ -151,7 +151,7 @@ impl Context {
             manager: None,
             manager_uid: None,
             inheritance: Inheritance::default(),
-            ids: DebugIds::default(),
+            sequences: Sequences::default(),
             next_told_death: 0,
             journal: Journal::default(),
             past: Counters::default(),

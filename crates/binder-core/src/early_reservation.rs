@@ -76,7 +76,7 @@ impl Context {
         }
         let offset = reservation.layout.start;
         let clears = data.transaction_data.flags & TF_CLEAR_BUF != 0;
-        let key = self.ids.next_reservation();
+        let key = self.sequences.next_reservation();
         self.early_reservations.insert(key, HeldReservation { destination, reservation, clears });
         Some(EarlyReservation { key, receiver, offset })
     }

@@ -287,7 +287,7 @@ mod tests {
     use pidns::{KernelProcess, NamespaceId, PidTable};
 
     use crate::identity::{Opener, UidMap};
-    use crate::stats::DebugIds;
+    use crate::stats::Sequences;
 
     fn open(context: &mut Context, pid: &HeldPid) -> ProcessKey {
         let (pid, uids) = (pid.clone(), UidMap::identity());
@@ -305,8 +305,8 @@ mod tests {
         };
         let outer = adopt(alloc::vec![(Some(root), 10)]);
         let inner = adopt(alloc::vec![(Some(root), 20), (Some(child), 10)]);
-        let ids = DebugIds::default();
-        let [mut one, mut other] = [(); 2].map(|()| Context::new().numbered_by(ids.clone()));
+        let sequences = Sequences::default();
+        let [mut one, mut other] = [(); 2].map(|()| Context::new().numbered_by(sequences.clone()));
         let outside = open(&mut one, &outer);
         // In the order in which they are opened, on whichever device.
         let inside = alloc::vec![(1, open(&mut other, &inner)), (0, open(&mut one, &inner))];

@@ -186,7 +186,7 @@ impl Context {
         self.check_handle_quota(process)?;
         let handles = &mut self.processes[process].handles;
         let handle = handles.ids.acquire_lowest(lowest).map_err(|_| Errno::ENOMEM)?;
-        let debug_id = self.ids.next();
+        let debug_id = self.sequences.next_debug_id();
         let reference = self.references.insert(Reference {
             debug_id,
             process,

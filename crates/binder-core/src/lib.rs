@@ -98,7 +98,7 @@ pub use snapshot::{
     SnapshotCursor, SnapshotItem, SnapshotTotals, StackEntry, StackSide, ThreadView,
     TransactionView, WorkView,
 };
-pub use stats::{Census, DebugIds};
+pub use stats::{Census, Sequences};
 pub use suspended_call::{FdWork, NotInstalled, SuspendedCall, SuspendedCallKey};
 pub use table::Key;
 pub use thread::{Thread, ThreadKey};

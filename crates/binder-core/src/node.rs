@@ -194,7 +194,7 @@ impl Context {
         object: &FlatBinderObject,
     ) -> Result<NodeKey, Errno> {
         self.check_node_quota(owner)?;
-        let node = Node::new(self.ids.next(), owner, object, self.inheritance);
+        let node = Node::new(self.sequences.next_debug_id(), owner, object, self.inheritance);
         let node = self.nodes.insert(node);
         self.processes[owner].nodes.insert(object.binder, node);
         self.holdings_of(owner)[Resource::Nodes] += 1;

@@ -127,7 +127,8 @@ impl Context {
     pub fn open(&mut self, opener: Opener) -> Result<ProcessKey, Errno> {
         self.check_open_quota(&opener)?;
         let user = self.know_user(opener.uid);
-        let process = self.processes.insert(Process::new(opener, self.ids.next_process(), user));
+        let process =
+            self.processes.insert(Process::new(opener, self.sequences.next_process(), user));
         self.open_for_user(process);
         self.trace_process(process, |pid| Traced::Opened { pid });
         Ok(process)

@@ -27,7 +27,7 @@ impl Context {
         payload: &mut Payload,
         memory: &mut dyn ReceiveBuffers,
     ) {
-        let id = self.ids.next();
+        let id = self.sequences.next_debug_id();
         self.threads[thread].extended_error = no_error(id);
         self.log_send(id, TransactionKind::Reply, thread, data);
         let call = match self.take_served_call(thread) {

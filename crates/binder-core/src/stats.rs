@@ -6,28 +6,26 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::context::Context;
 use crate::early_reservation::EarlyReservationKey;
 
-/// The numbers by which logs and extended errors name nodes, references and transactions; reservations are named, and
-/// processes put in order, by sequences of their own.
-///
-/// Clones count on together: the devices of a mount share them.
+/// What is counted through all devices of a mount: clones count on together.
 #[derive(Clone, Debug, Default)]
-pub struct DebugIds(Arc<Sequences>);
+pub struct Sequences(Arc<Counts>);
 
 #[derive(Debug, Default)]
-struct Sequences {
-    ids: AtomicU32,
+struct Counts {
+    debug_ids: AtomicU32,
     reservations: AtomicU64,
     processes: AtomicU64,
 }
 
-impl DebugIds {
-    /// The number given last.
-    pub fn latest(&self) -> u32 {
-        self.0.ids.load(Ordering::Relaxed)
+impl Sequences {
+    /// The [next debug id](Self::next_debug_id) given last.
+    pub fn latest_debug_id(&self) -> u32 {
+        self.0.debug_ids.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn next(&self) -> u32 {
-        self.0.ids.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    /// A number by which logs and extended errors name a node, a reference or a transaction.
+    pub(crate) fn next_debug_id(&self) -> u32 {
+        self.0.debug_ids.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
     pub(crate) fn next_reservation(&self) -> EarlyReservationKey {

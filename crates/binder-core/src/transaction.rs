@@ -116,7 +116,7 @@ impl Context {
         payload: &mut Payload,
         memory: &mut dyn ReceiveBuffers,
     ) {
-        let id = self.ids.next();
+        let id = self.sequences.next_debug_id();
         self.threads[thread].extended_error = no_error(id);
         self.log_send(id, send.kind, thread, &send.data);
         let sent = target

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 
-use binder_core::{DebugIds, Errno, Limits};
+use binder_core::{Errno, Limits, Sequences};
 use binder_frontend::Event;
 use binder_os::{
     BINDERFS_TYPE, DetachedMount, FuseDevice, MountOptions, SteadyClock, ThreadWatch, proc_files,
@@ -190,7 +190,7 @@ impl MountedBinderfs {
             devices: RwLock::default(),
             past: Mutex::default(),
             limits: Mutex::new(descriptors::affordable(options.limits)),
-            ids: DebugIds::default(),
+            sequences: Sequences::default(),
             clock,
             priorities: Priorities::new(options.inheritance),
             has_rings: options.rings,

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
-use binder_core::{DebugIds, Errno, Limits, MemoryBudget, ProcessKey};
+use binder_core::{Errno, Limits, MemoryBudget, ProcessKey, Sequences};
 use binder_os::{FuseDevice, MappedMemory, SteadyClock, ThreadWatch, proc_files};
 use fuse_wire::reply;
 use slab::Slab;
@@ -75,7 +75,7 @@ pub(crate) struct SessionShared {
     pub(crate) devices: RwLock<Vec<Arc<Device>>>,
     pub(crate) past: Mutex<Past>,
     pub(crate) limits: Mutex<Limits>,
-    pub(crate) ids: DebugIds,
+    pub(crate) sequences: Sequences,
     /// When the clock of all devices was 0; `None` where no statistics are shown.
     pub(crate) clock: Option<SteadyClock>,
     pub(crate) events: Mutex<Events>,
@@ -193,7 +193,7 @@ impl SessionShared {
 
     /// The number of the last transaction.
     pub(crate) fn latest_id(&self) -> u32 {
-        self.ids.latest()
+        self.sequences.latest_debug_id()
     }
 
     /// What devices that are gone have left.

@@ -19,9 +19,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Commands, Context, DebugIds, Freeze, HeldPid, Inheritance, Limits, LogEntry,
-    MemoryBudget, NamespaceId, Opener, Patience, PidTable, Priority, ProcessKey, SendReport,
-    Snapshot, SnapshotCursor, SnapshotItem, ThreadKey, Traced, UidMap, Waits,
+    Census, Commands, Context, Freeze, HeldPid, Inheritance, Limits, LogEntry, MemoryBudget,
+    NamespaceId, Opener, Patience, PidTable, Priority, ProcessKey, SendReport, Sequences, Snapshot,
+    SnapshotCursor, SnapshotItem, ThreadKey, Traced, UidMap, Waits,
 };
 use binder_frontend::Frontend;
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
@@ -285,9 +285,9 @@ impl CoreRig {
 
 impl World {
     fn on(contexts: [Context; 2]) -> Self {
-        let ids = DebugIds::default();
+        let sequences = Sequences::default();
         let frontend = |context: Context| {
-            Frontend::new(context.numbered_by(ids.clone()), Inheritance::Nothing, true)
+            Frontend::new(context.numbered_by(sequences.clone()), Inheritance::Nothing, true)
         };
         Self {
             devices: contexts.map(frontend),

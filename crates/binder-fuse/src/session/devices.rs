@@ -41,7 +41,7 @@ impl SessionShared {
     /// Makes a device. No client can reach an earlier device of its number.
     pub(super) fn make_device(&self, id: DeviceId, name: String) {
         let context = Context::with_limits(*self.limits())
-            .numbered_by(self.ids.clone())
+            .numbered_by(self.sequences.clone())
             .paying_from(self.budget.clone());
         let clients = Clients::new(self.fuse.clone(), self.pool.clone());
         let expected = self.expected.clone();
