@@ -18,7 +18,7 @@ struct Counts {
 }
 
 impl Sequences {
-    /// The [next debug id](Self::next_debug_id) given last.
+    /// The number that was given last to a node, a reference or a transaction.
     pub fn latest_debug_id(&self) -> u32 {
         self.0.debug_ids.load(Ordering::Relaxed)
     }
