@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::ioctl::opcode;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags};
 
-use crate::namespaces;
+use crate::namespaces::FoundMount;
 use crate::proc_files::{self, DeviceNumber};
 
 /// The least length of a buffer that the kernel accepts for [`FuseDevice::read`], in bytes.
@@ -291,20 +291,19 @@ impl DetachedMount {
     }
 
     /// Shows the mount in place of the one at `dir`, which stays with the processes that have files
-    /// of it open, and ends when they have closed them.
+    /// of it open, and ends when they have closed them. It may have been unmounted meanwhile.
     ///
     /// Where the kernel can (from Linux 6.5 on) no process ever finds the directory empty.
     ///
     /// # Errors
     ///
-    /// As move_mount(2) and umount(2).
+    /// As open(2), move_mount(2) and umount(2).
     pub fn replace(&self, dir: &Path) -> io::Result<()> {
+        let replaced = FoundMount::at(dir)?;
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_BENEATH;
-        if rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags).is_ok() {
-            return namespaces::unmount(dir);
-        }
-        namespaces::unmount(dir)?;
-        self.attach(dir)
+        let is_beneath = rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags).is_ok();
+        replaced.unmount()?;
+        if is_beneath { Ok(()) } else { self.attach(dir) }
     }
 
     /// Shows the mount in place of what the descriptor `target` is of.
@@ -437,6 +436,28 @@ mod tests {
             let device = FuseDevice::open().unwrap();
             drop(device.mount(&options()).unwrap());
             assert!(matches!(device.read(&mut buffer), Err(ReadError::Unmounted)));
+        });
+    }
+
+    #[test]
+    fn a_mount_replaces_another_or_one_that_is_gone_by_then() {
+        in_private_mounts(|| {
+            let dir = Path::new("/mnt");
+            let devices = [(); 2].map(|()| FuseDevice::open().unwrap());
+            let mounts = devices.each_ref().map(|device| device.mount(&options()).unwrap());
+            let known = mounts.each_ref().map(|mount| mount.device().unwrap());
+            let shown = || proc_files::id_at(dir).unwrap().device;
+            let bare = shown();
+            mounts[0].replace(dir).unwrap();
+            assert_eq!(shown(), known[0], "nothing was there");
+            let found = FoundMount::at(dir).unwrap();
+            mounts[1].replace(dir).unwrap();
+            assert_eq!(shown(), known[1]);
+            assert!(!found.unmount().unwrap(), "it is gone, and what took its place is another");
+            assert!(!namespaces::unmount_only(dir, known[0]).unwrap());
+            assert_eq!(shown(), known[1]);
+            assert!(namespaces::unmount_only(dir, known[1]).unwrap());
+            assert_eq!(shown(), bare);
         });
     }
 

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
@@ -202,13 +203,39 @@ pub fn unmount(dir: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// As stat(2) and umount(2).
+/// As open(2), statx(2) and umount(2).
 pub fn unmount_only(dir: &Path, device: DeviceNumber) -> io::Result<bool> {
-    let is_it = proc_files::id_at(dir)?.device == device;
-    if is_it {
-        unmount(dir)?;
+    let found = FoundMount::at(dir)?;
+    Ok(proc_files::id_of(found.0.as_fd())?.device == device && found.unmount()?)
+}
+
+/// What was mounted at a place when it was looked at, and not what takes its place meanwhile.
+pub(crate) struct FoundMount(OwnedFd);
+
+impl FoundMount {
+    /// # Errors
+    ///
+    /// As open(2).
+    pub(crate) fn at(dir: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self(rustix::fs::open(dir, flags, Mode::empty())?))
     }
-    Ok(is_it)
+
+    /// Detaches it; it ends when its last user is gone. Tells whether it was mounted still. What is mounted upon it is
+    /// in the way, and goes instead.
+    ///
+    /// # Errors
+    ///
+    /// As umount(2).
+    pub(crate) fn unmount(&self) -> io::Result<bool> {
+        // The link leads to this mount, where a path leads to whatever is there now.
+        let link = format!("/proc/self/fd/{}", self.0.as_raw_fd());
+        match rustix::mount::unmount(link, UnmountFlags::DETACH) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
 }
 
 /// Has the file `from` be seen at `to`, too, which is an existing file.
