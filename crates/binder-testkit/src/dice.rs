@@ -1,10 +1,13 @@
 //! Numbers that look random and are the same for a seed, on every machine.
 
 /// A generator of 64 bits of state (splitmix64).
-pub(crate) struct Dice(u64);
+#[derive(Debug)]
+pub struct Dice(u64);
 
 impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// A generator that begins as every other with this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed)
     }
 
@@ -16,22 +19,22 @@ impl Dice {
     }
 
     /// A number below `sides`.
-    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+    pub fn roll(&mut self, sides: u64) -> u64 {
         self.next() % sides
     }
 
     /// A number below `sides`.
-    pub(crate) fn roll_index(&mut self, sides: usize) -> usize {
+    pub fn roll_index(&mut self, sides: usize) -> usize {
         usize::try_from(self.roll(sides as u64)).expect("below a usize")
     }
 
     /// Whether one of so many chances was met.
-    pub(crate) fn one_in(&mut self, sides: u64) -> bool {
+    pub fn one_in(&mut self, sides: u64) -> bool {
         self.roll(sides) == 0
     }
 
     /// One of some.
-    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.roll_index(of.len())]
     }
 }

@@ -9,6 +9,7 @@
 
 use std::fmt::Write;
 
+use binder_testkit::Dice;
 use binder_uapi::{
     BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BinderTransactionData,
     TF_ACCEPT_FDS, TF_CLEAR_BUF,
@@ -16,7 +17,6 @@ use binder_uapi::{
 use zerocopy::IntoBytes;
 
 use crate::command::Command;
-use crate::dice::Dice;
 use crate::message::Message;
 use crate::play::{Play, note};
 use crate::troupe::{Buffer, Plot, READ_BYTES};

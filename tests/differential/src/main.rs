@@ -12,7 +12,6 @@
 
 mod command;
 mod conversation;
-mod dice;
 mod flood;
 mod introduction;
 mod message;

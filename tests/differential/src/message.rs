@@ -1,13 +1,12 @@
 //! What transactions carry, by chance.
 
+use binder_testkit::Dice;
 use binder_uapi::{
     BINDER_BUFFER_FLAG_HAS_PARENT, BINDER_TYPE_BINDER, BINDER_TYPE_FD, BINDER_TYPE_FDA,
     BINDER_TYPE_HANDLE, BINDER_TYPE_PTR, BINDER_TYPE_WEAK_BINDER, BINDER_TYPE_WEAK_HANDLE,
     BinderBufferObject, BinderFdArrayObject, FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject,
 };
 use zerocopy::IntoBytes;
-
-use crate::dice::Dice;
 
 /// How many objects of its own a process offers.
 const OWN_OBJECTS: u64 = 5;

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use binder_testkit::{Mode, Rig, Waiter};
+use binder_testkit::{Dice, Mode, Rig, Waiter};
 use binder_uapi::{
     BC_TRANSACTION, BINDER_FREEZE, BINDER_GET_EXTENDED_ERROR, BINDER_GET_FROZEN_INFO,
     BINDER_GET_NODE_DEBUG_INFO, BINDER_GET_NODE_INFO_FOR_REF, BINDER_SET_MAX_THREADS,
@@ -19,7 +19,6 @@ use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::command::Command;
-use crate::dice::Dice;
 use crate::flood::Flow;
 use crate::troupe::{Plot, READ_BYTES, Sleep, Troupe};
 

@@ -7,6 +7,7 @@ use std::process::{self, Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use binder_testkit::wait_until;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::network::{Network, NetworkPlace};
@@ -166,6 +167,21 @@ impl Etcd {
         let child = &mut self.members[number].child;
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    /// Has a member do nothing.
+    pub(crate) fn stop_member(&self, number: usize) {
+        self.signal_member(number, Signal::STOP);
+    }
+
+    /// Has it go on.
+    pub(crate) fn wake_member(&self, number: usize) {
+        self.signal_member(number, Signal::CONT);
+    }
+
+    fn signal_member(&self, number: usize, signal: Signal) {
+        let pid = self.members[number].child.id().try_into().unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
     /// The revision at which a name with one owner was claimed.

@@ -12,6 +12,7 @@ mod machine;
 mod network;
 mod relay;
 mod scenarios;
+mod troubles;
 mod users;
 
 use std::env;

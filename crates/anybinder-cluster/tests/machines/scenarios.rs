@@ -23,6 +23,7 @@ use crate::etcd::{Etcd, url_of};
 use crate::machine::{Client, LEASE, Machine, MachineOptions, Place, ask_gateway};
 use crate::network::Network;
 use crate::relay::Relay;
+use crate::troubles::a_cluster_recovers;
 use crate::users::{a_user_is_the_same_or_nobody, rules_of_users_hold};
 
 /// A scenario, in a place of its own.
@@ -54,6 +55,7 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("etcd_knows_machines_by_certificates_and_a_password", etcd_knows_machines),
     ("a_user_is_the_same_on_all_machines_or_nobody", a_user_is_the_same_or_nobody),
     ("rules_of_users_hold_for_those_of_other_machines", rules_of_users_hold),
+    ("a_cluster_recovers_from_troubles_of_all_kinds", a_cluster_recovers),
     ("who_may_not_call_or_is_not_believed_is_not_there", rules_are_kept),
 ];
 
