@@ -162,6 +162,28 @@ fn tell_supervisor() {
     }
 }
 
+/// Takes SIGTERM and SIGINT as the wish to end, which `end` does and tells the exit status; and SIGHUP, too, unless something was
+/// to be `read_again` then.
+///
+/// Must come before other threads, which would otherwise die of them.
+pub(crate) fn end_on_signals(
+    read_again: impl Fn() -> bool + Send + 'static,
+    end: impl FnOnce() -> i32 + Send + 'static,
+) -> Result<(), Failure> {
+    let signals = SignalStream::block(&[Signal::TERM, Signal::INT, Signal::HUP])
+        .map_err(failed("blocking signals"))?;
+    let wait = move || {
+        let mut arrived = signals.next();
+        while matches!(arrived, Ok(Arrived { signal: Signal::HUP, .. })) && read_again() {
+            arrived = signals.next();
+        }
+        tracing::info!(?arrived, "unmounting");
+        log::exit(end());
+    };
+    let started = thread::Builder::new().name("signals".into()).spawn(wait);
+    started.map(drop).map_err(failed("starting a thread"))
+}
+
 /// The mount that this process serves.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnMount {
@@ -189,21 +211,9 @@ impl OwnMount {
     ///
     /// Must come before other threads, which would otherwise die of them.
     pub(crate) fn unmount_on_signals(self) -> Result<(), Failure> {
-        let signals = SignalStream::block(&[Signal::TERM, Signal::INT, Signal::HUP])
-            .map_err(failed("blocking signals"))?;
-        let wait = move || {
-            let mut arrived = signals.next();
-            while let (Ok(Arrived { signal: Signal::HUP, .. }), Some(limits)) =
-                (&arrived, &self.limits)
-            {
-                limits.read_again();
-                arrived = signals.next();
-            }
-            tracing::info!(?arrived, "unmounting");
-            log::exit(self.unmount());
-        };
-        let started = thread::Builder::new().name("signals".into()).spawn(wait);
-        started.map(drop).map_err(failed("starting a thread"))
+        let limits = self.limits.clone();
+        let read_again = move || limits.as_ref().map(|limits| limits.read_again()).is_some();
+        end_on_signals(read_again, move || self.unmount())
     }
 
     /// Unmounts it and returns the exit status. A mount that has taken its place stays.

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::{env, fs, io};
 
 use binder_fuse::{MountedBinderfs, Options};
+use binder_os::file_lock;
 use binder_os::filesystems;
 use binder_os::namespaces;
 use binder_os::processes::{self, Fork, Stream};
@@ -29,10 +30,8 @@ use serde_json::{Value, json};
 use crate::cli::{self, DeliveryChoice, OciOptions};
 use crate::driver::{self, MountPoint};
 use crate::failure::{Failure, failed};
-use crate::links::Links;
 use crate::log;
-use crate::mount::OwnMount;
-use crate::mounts::{self, MountState};
+use crate::mount::end_on_signals;
 use crate::run::DEVICE_MODE;
 use crate::world;
 
@@ -115,21 +114,19 @@ impl NewContainer {
         let dir = place.binderfs();
         let (ours, theirs) =
             UnixStream::pair().map_err(failed("creating a socket to the driver"))?;
-        let own = OwnMount {
-            dir: dir.clone(),
-            device: Arc::default(),
-            links: Links::default(),
-            limits: None,
-        };
         let prepare = || {
             become_orphan()?;
             let streams = [Stream::Input, Stream::Output, Stream::Error];
             driver::leave_terminal(&streams, driver::DRIVER_NAME)?;
             env::set_current_dir("/").map_err(failed("changing to /"))?;
-            own.clone().unmount_on_signals()
+            let place = place.clone();
+            let end = move || {
+                place.remove();
+                0
+            };
+            end_on_signals(|| false, end)
         };
         let attend = |session: &MountedBinderfs| {
-            own.is_mounted_as(session);
             let (from, place) = (theirs, place.clone());
             // Devices that are still open are served until they are closed.
             world::supervise(from, session, options, move || place.unmount())
@@ -172,35 +169,36 @@ fn become_orphan() -> Result<(), Failure> {
 struct Place {
     dir: PathBuf,
     devices: Vec<String>,
+    /// The directory. It is [locked](file_lock::lock) for as long as the driver lives, whatever ends that.
+    _lock: Arc<File>,
 }
 
 impl Place {
     /// Makes a place for a container. It is another one each time: the driver of an earlier container of that name may be
     /// about to remove its own. Those whose drivers were killed go.
     fn make(id: &OsStr, options: &Options) -> Result<Self, Failure> {
-        let devices: Vec<_> = options.devices.iter().map(|device| device.name.clone()).collect();
-        let begin = [id.as_bytes(), b"."].concat();
-        let at = |name: &OsStr| Self {
-            dir: Path::new(CONTAINERS_DIR).join(name),
-            devices: devices.clone(),
+        let containers = Path::new(CONTAINERS_DIR);
+        remove_abandoned(containers);
+        let number = std::process::id().to_string();
+        let dir =
+            containers.join(OsStr::from_bytes(&[id.as_bytes(), b".", number.as_bytes()].concat()));
+        let tried = format!("making {}", dir.display());
+        let make = || {
+            fs::DirBuilder::new().recursive(true).mode(0o755).create(containers)?;
+            // It is locked before anybody may take it for abandoned. Who may not read it cannot lock it.
+            let hidden = containers.join(format!(".{number}"));
+            // One who was killed right here has left it.
+            fs::DirBuilder::new().recursive(true).mode(0o711).create(&hidden)?;
+            let lock = Arc::new(File::open(&hidden)?);
+            file_lock::lock(&lock)?;
+            fs::rename(hidden, &dir)?;
+            let devices = options.devices.iter().map(|device| device.name.clone()).collect();
+            let place = Self { dir, devices, _lock: lock };
+            fs::create_dir(place.binderfs())?;
+            place.bound().try_for_each(|file| File::create(file).map(drop))?;
+            Ok(place)
         };
-        for entry in fs::read_dir(CONTAINERS_DIR).into_iter().flatten().flatten() {
-            let old = at(&entry.file_name());
-            let is_of_it = entry.file_name().as_bytes().starts_with(&begin);
-            if is_of_it
-                && mounts::standing_at(&old.binderfs()).is_ok_and(|it| it == MountState::Abandoned)
-            {
-                old.remove();
-            }
-        }
-        let name = [&begin, std::process::id().to_string().as_bytes()].concat();
-        let place = at(OsStr::from_bytes(&name));
-        let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(place.binderfs());
-        let made =
-            made.and_then(|()| place.bound().try_for_each(|file| File::create(file).map(drop)));
-        let tried = || format!("making {}", place.dir.display());
-        made.map_err(|error| Failure::new(tried(), error).advise("run it as root"))?;
-        Ok(place)
+        make().map_err(|error: io::Error| Failure::new(tried, error).advise("run it as root"))
     }
 
     fn binderfs(&self) -> PathBuf {
@@ -238,15 +236,36 @@ impl Place {
 
     fn remove(&self) {
         self.unmount();
-        let removed = self.bound().try_for_each(fs::remove_file);
-        // A place that was not completed has none.
-        let _ = fs::remove_file(self.list());
-        let removed = removed.and_then(|()| fs::remove_dir(self.binderfs()));
-        match removed.and_then(|()| fs::remove_dir(&self.dir)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(dir = %self.dir.display(), %error, "the place of a container stays");
-            }
-            Ok(()) | Err(_) => {}
+        // A place that was not completed has not all of it.
+        let is_gone = |removed: io::Result<()>| match removed {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        };
+        let mut files = self.bound().chain([self.list()]);
+        let removed = files
+            .try_for_each(|file| is_gone(fs::remove_file(file)))
+            .and_then(|()| is_gone(fs::remove_dir(self.binderfs())))
+            .and_then(|()| is_gone(fs::remove_dir(&self.dir)));
+        if let Err(error) = removed {
+            tracing::warn!(dir = %self.dir.display(), %error, "the place of a container stays");
+        }
+    }
+}
+
+/// Removes what is left of places whose drivers were killed.
+fn remove_abandoned(containers: &Path) {
+    for entry in fs::read_dir(containers).into_iter().flatten().flatten() {
+        if entry.file_name().as_bytes().starts_with(b".") {
+            continue;
+        }
+        let dir = entry.path();
+        let Ok(lock) = File::open(&dir) else { continue };
+        if file_lock::try_lock(&lock).is_ok_and(|is_abandoned| is_abandoned) {
+            let is_bound = |name: &String| ![BINDERFS, LIST].contains(&&**name);
+            let names = fs::read_dir(&dir).into_iter().flatten().flatten();
+            let names = names.filter_map(|file| file.file_name().into_string().ok());
+            let devices = names.filter(is_bound).collect();
+            Place { dir, devices, _lock: Arc::new(lock) }.remove();
         }
     }
 }

@@ -16,6 +16,19 @@ pub fn lock(file: &File) -> io::Result<()> {
     Ok(rustix::io::retry_on_intr(|| rustix::fs::flock(file, FlockOperation::LockExclusive))?)
 }
 
+/// The same without waiting: returns whether it is this one's now.
+///
+/// # Errors
+///
+/// As flock(2).
+pub fn try_lock(file: &File) -> io::Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::AGAIN) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// Marks a file as this process's, as long as it lives and closes no descriptor of that file. The mark does not
 /// go to processes that it forks. Returns whether it is marked now.
 ///

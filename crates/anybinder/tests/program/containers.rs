@@ -221,13 +221,16 @@ anybinder oci kill {id} KILL
 until anybinder oci state {id} | grep -q stopped; do sleep 0.01; done
 anybinder oci delete {id}
 gone; cat /mnt/out
-# Of one whose driver was killed, the next of that name finds nothing.
+# Of one whose driver was told to end, nothing stays; of one whose driver was killed, until the next is made.
 sed -i 's|exec 3<>/dev/binder; echo opened; sleep 1000|true|' $BUNDLE/config.json
 anybinder oci create --bundle $BUNDLE {id} </dev/null >/dev/null 2>&1
-old=$(echo $PLACE.*); kill -s KILL $(pgrep --ns $$ --nslist mnt -x binder-driver)
-until ls $old/binderfs 2>&1 | grep -q 'not connected'; do sleep 0.01; done
+kill -s TERM $(pgrep --ns $$ --nslist mnt -x binder-driver)
+gone; runc delete --force {id}
+anybinder oci create --bundle $BUNDLE {id} </dev/null >/dev/null 2>&1
+driver=$(pgrep --ns $$ --nslist mnt -x binder-driver); kill -s KILL $driver
+while kill -s 0 $driver 2>/dev/null; do sleep 0.01; done
 runc delete --force {id}
-anybinder oci run --bundle $BUNDLE {id}
+anybinder oci run --bundle $BUNDLE {id}-next
 gone
 # What cannot be made leaves nothing.
 anybinder oci run --bundle /nowhere {id} 2>&1 | head -n 1
