@@ -258,6 +258,7 @@ impl MountedBinderfs {
         let listener = PressureThread::start(shared).map_err(ServeError::Thread)?;
         readers::start(shared).map_err(ServeError::Thread)?;
         let result = shared.end.wait();
+        shared.close_all();
         shared.trace.stop_writer();
         shared.ring_watcher.stop();
         shared.pool.close();
@@ -342,11 +343,8 @@ impl SessionShared {
                 let file = self.remove_file(release.fh);
                 // The kernel does not wait for what happens to the process.
                 send(&self.fuse, &reply::empty(unique));
-                match file {
-                    Some(File::Device { file, process, .. }) => self.close_file(&file, process),
-                    Some(File::Events(follower)) => self.events().forget(follower),
-                    Some(File::Trace(follower)) => self.close_trace(follower),
-                    Some(File::Control | File::Feature(_) | File::Log { .. }) | None => {}
+                if let Some(file) = file {
+                    self.forget_file(file);
                 }
             }
             Operation::Read(read) => self.read(header, &read),
@@ -388,6 +386,22 @@ impl SessionShared {
             | Operation::Other(_) => self.refuse(unique, Errno::ENOSYS),
         }
         None
+    }
+
+    fn forget_file(&self, file: File) {
+        match file {
+            File::Device { file, process, .. } => self.close_file(&file, process),
+            File::Events(follower) => self.events().forget(follower),
+            File::Trace(follower) => self.close_trace(follower),
+            File::Control | File::Feature(_) | File::Log { .. } => {}
+        }
+    }
+
+    /// Closes what is open. Of a file that keeps a detached mount the kernel may not tell that it was closed, since the file
+    /// system is gone with it; and a device with an open file would keep itself, the connection and all memory.
+    fn close_all(&self) {
+        let open = std::mem::take(&mut *self.files_to_change());
+        open.into_iter().for_each(|(_, file)| self.forget_file(file));
     }
 
     /// Changes what a remount may change.

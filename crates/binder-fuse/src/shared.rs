@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+};
 
 use binder_core::{Errno, Limits, MemoryBudget, ProcessKey, Sequences};
 use binder_os::{FuseDevice, MappedMemory, SteadyClock, ThreadWatch, proc_files};
@@ -133,10 +135,14 @@ impl SessionShared {
     }
 
     pub(crate) fn remove_file(&self, fh: u64) -> Option<File> {
-        self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner()).try_remove(index(fh))
+        self.files_to_change().try_remove(index(fh))
     }
 
-    pub(crate) fn files(&self) -> std::sync::RwLockReadGuard<'_, Slab<File>> {
+    pub(crate) fn files_to_change(&self) -> RwLockWriteGuard<'_, Slab<File>> {
+        self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    pub(crate) fn files(&self) -> RwLockReadGuard<'_, Slab<File>> {
         self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -146,7 +152,7 @@ impl SessionShared {
 
     /// Shrinks tables that have held many files.
     pub(crate) fn shrink(&self) {
-        let mut files = self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut files = self.files_to_change();
         if files.capacity() > FEW_FILES && files.len() < files.capacity() / 4 {
             files.shrink_to_fit();
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::caller::{
     Caller, PROGRAM, Running, children, finish, is_root, signal, state, wait_until, without_fuse,
@@ -106,7 +106,7 @@ fn programs_find_a_library_where_doctor_says_so_unless_it_is_not_wanted() {
 #[test]
 fn the_private_dev_has_everything_that_dev_has() {
     let names = |list: &str| list.lines().map(str::to_owned).collect::<BTreeSet<_>>();
-    let outside = names(&finish(std::process::Command::new("ls").args(["-A", "/dev"])).stdout);
+    let outside = names(&finish(Command::new("ls").args(["-A", "/dev"])).stdout);
     let ours = [".outer", "binder", "binderfs", "hwbinder", "vndbinder"].map(String::from);
     for caller in Caller::all() {
         let inside = names(&output_of(*caller, "ls -A /dev"));
@@ -216,6 +216,27 @@ fn what_the_command_leaves_running_ends_with_it() {
 }
 
 #[test]
+fn a_binderfs_that_is_detached_while_it_is_open_leaves_nothing() {
+    if !is_root() {
+        return binder_testkit::skip("only root sees the descriptors of a driver");
+    }
+    let script = r#"
+count() { ls -l /proc/$ANYBINDER_DAEMON_PID/fd | grep -c /dev/fuse; }
+dir=$(mktemp -d); before=$(count)
+for round in 1 2 3 4 5 6 7 8 9 10; do
+    mount -t binder binder $dir
+    exec 3<>$dir/binder
+    umount --lazy $dir
+    exec 3>&-
+done
+rmdir $dir
+until test $(count) = $before; do sleep 0.01; done
+echo nothing"#;
+    let outcome = finish(Command::new(PROGRAM).args(["run", "--", "sh", "-ec", script]));
+    assert_eq!(outcome.stdout, "nothing\n", "{outcome:?}");
+}
+
+#[test]
 fn the_processes_of_the_machine_cost_a_world_nothing() {
     // The shell has collected the world, and what the world has collected, when it counts their reads.
     let script = "\"$0\" run -- true && sed -n 's/^syscr: //p' /proc/$$/io";
@@ -225,7 +246,7 @@ fn the_processes_of_the_machine_cost_a_world_nothing() {
     };
     for caller in Caller::all() {
         let alone = reads(*caller);
-        let sleep = |_| std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let sleep = |_| Command::new("sleep").arg("1000").spawn().unwrap();
         let mut sleepers = (0..200).map(sleep).collect::<Vec<_>>();
         let among_many = reads(*caller);
         for sleeper in &mut sleepers {
