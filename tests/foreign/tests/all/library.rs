@@ -16,7 +16,20 @@ fn the_checks_of_the_library_pass_and_leave_nothing() {
     let stage = stage();
     let script = r#"
 here=$(dirname "$0")
+# If they hang it is told where: before the limit of a scene ends them.
+tell() {
+	"$here/anybinder" transactions; "$here/anybinder" ps; "$here/anybinder" state
+	for checks in $(pgrep -P $$ -x library_checks); do
+		for process in $checks $(pgrep -P $checks); do
+			for thread in /proc/$process/task/*; do
+				echo "$thread $(cat $thread/comm) $(cat $thread/syscall)"
+			done
+		done
+	done
+}
+(sleep 200; tell >&2) & telling=$!
 "$here/library_checks" --color never
+kill $telling || true
 tries=0
 # On a busy machine the driver hears a little later that a process has ended.
 while left=$("$here/anybinder" state --json); [ -n "$left" ] && [ $tries -lt 50 ]; do
