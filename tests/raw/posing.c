@@ -5,6 +5,7 @@
 //
 // A client shares its ring with a child. Then it becomes root, as one does that executes a set-user-ID program. What the
 // child posts in its slot is none of its calls. When it makes itself known by an ioctl, its calls are root's.
+// Neither is what is posted in a slot that another thread has taken, of which the driver has not heard.
 #include "client.h"
 #include "ring.h"
 
@@ -89,6 +90,25 @@ static void await_child(pid_t child)
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+// Has the driver look at what is posted in the first slot, as it does whenever a number of a file is closed.
+static void show(int device)
+{
+	__atomic_fetch_or(&((struct bell *)segment)->posted, 1, __ATOMIC_SEQ_CST);
+	close(device);
+}
+
+// Another thread takes the slot, and posts before it makes itself known.
+static void take_over(int device)
+{
+	first_slot()->owner = 1;
+	post(NULL, 0, 0);
+	show(dup(device));
+	int is_left = __atomic_load_n(&first_slot()->word, __ATOMIC_ACQUIRE) == POSTED;
+	printf("the next thread's call: %s\n", is_left ? "left alone" : "made");
+	fflush(stdout);
+	ask(device);
+}
+
 int main(void)
 {
 	alarm(HANG_TIMEOUT_S);
@@ -104,6 +124,7 @@ int main(void)
 	CHECK(ioctl(device, RING_ATTACH, &attach) == 0);
 	first_slot()->owner = syscall(SYS_gettid);
 	call(device);
+	take_over(device);
 
 	CHECK(setresuid(0, 0, 0) == 0);
 	pid_t child = fork();
@@ -111,9 +132,7 @@ int main(void)
 	if (child == 0) {
 		CHECK(setresuid(USER, USER, USER) == 0);
 		post(&SEND, sizeof SEND, 256);
-		__atomic_fetch_or(&((struct bell *)segment)->posted, 1, __ATOMIC_SEQ_CST);
-		// Whenever a number of a file is closed, the driver looks at its slots.
-		close(device);
+		show(device);
 		int64_t result = await();
 		printf("the other's call: %s\n", result == UNKNOWN_CALLER ? "refused" : "made");
 		fflush(stdout);

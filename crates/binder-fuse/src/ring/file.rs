@@ -2,7 +2,7 @@
 
 use std::array;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -228,8 +228,10 @@ impl RingFile {
 
     /// Makes a slot that of thread `tid`, for good, which is user `uid` until it says otherwise.
     pub(super) fn bind(&self, slot: SlotIndex, tid: u32, uid: u32) {
+        let SlotHead { owner, lane_note, .. } = self.memory.segment().slot(slot);
+        let owner = owner.load(Ordering::Relaxed);
         if let Some(known) = self.slot(slot).as_mut().filter(|it| it.tid == tid) {
-            known.uid = uid;
+            (known.uid, known.owner) = (uid, owner);
             return;
         }
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -237,8 +239,6 @@ impl RingFile {
         // A thread that had another slot has two: that harms its client alone.
         bound.insert(tid, slot);
         drop(bound);
-        let SlotHead { owner, lane_note, .. } = self.memory.segment().slot(slot);
-        let owner = owner.load(Ordering::Relaxed);
         // Another thread has done what is noted there.
         lane_note.store(0, Ordering::Relaxed);
         match &mut *self.slot(slot) {
@@ -260,9 +260,16 @@ impl RingFile {
         let segment = self.memory.segment();
         let mut bound = self.slot(slot);
         // The thread of a slot that is not bound makes the ioctl that binds it; and a thread makes one call at a time.
-        let RingSlot { tid, uid, call, moved, .. } =
+        let RingSlot { tid, uid, owner, call, moved, .. } =
             bound.as_deref_mut().filter(|it| it.call.is_none())?;
-        if !segment.slot(slot).word.is_posted() {
+        let head = segment.slot(slot);
+        if !head.word.is_posted() {
+            return None;
+        }
+        // Who was told of the slot may come so late that its thread has given it back, and another has posted there. Made as a
+        // call of the former, that would never be answered. The other makes itself known first.
+        fence(Ordering::Acquire);
+        if head.owner.load(Ordering::Relaxed) != *owner {
             return None;
         }
         let id = RingCallId::new(self.number, slot, sequence);
