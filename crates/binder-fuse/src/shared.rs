@@ -197,7 +197,7 @@ impl SessionShared {
         self.limits.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The number of the last transaction.
+    /// The number that was given last: to a transaction, an object or a reference.
     pub(crate) fn latest_id(&self) -> u32 {
         self.sequences.latest_debug_id()
     }
