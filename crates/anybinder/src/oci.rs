@@ -237,15 +237,15 @@ impl Place {
     fn remove(&self) {
         self.unmount();
         // A place that was not completed has not all of it.
-        let is_gone = |removed: io::Result<()>| match removed {
+        let unless_gone = |removed: io::Result<()>| match removed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
         };
         let mut files = self.bound().chain([self.list()]);
         let removed = files
-            .try_for_each(|file| is_gone(fs::remove_file(file)))
-            .and_then(|()| is_gone(fs::remove_dir(self.binderfs())))
-            .and_then(|()| is_gone(fs::remove_dir(&self.dir)));
+            .try_for_each(|file| unless_gone(fs::remove_file(file)))
+            .and_then(|()| unless_gone(fs::remove_dir(self.binderfs())))
+            .and_then(|()| unless_gone(fs::remove_dir(&self.dir)));
         if let Err(error) = removed {
             tracing::warn!(dir = %self.dir.display(), %error, "the place of a container stays");
         }
@@ -260,7 +260,7 @@ fn remove_abandoned(containers: &Path) {
         }
         let dir = entry.path();
         let Ok(lock) = File::open(&dir) else { continue };
-        if file_lock::try_lock(&lock).is_ok_and(|is_abandoned| is_abandoned) {
+        if file_lock::try_lock(&lock).unwrap_or(false) {
             let is_bound = |name: &String| ![BINDERFS, LIST].contains(&&**name);
             let names = fs::read_dir(&dir).into_iter().flatten().flatten();
             let names = names.filter_map(|file| file.file_name().into_string().ok());

@@ -180,8 +180,7 @@ impl Etcd {
     }
 
     fn signal_member(&self, number: usize, signal: Signal) {
-        let pid = self.members[number].child.id().try_into().unwrap();
-        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+        kill_process(Pid::from_child(&self.members[number].child), signal).unwrap();
     }
 
     /// The revision at which a name with one owner was claimed.

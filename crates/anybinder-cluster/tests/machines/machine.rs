@@ -26,7 +26,7 @@ use crate::relay::Relay;
 /// After so many seconds without a word from a machine others take its names: more than a busy machine is late.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 /// A scenario's machines at most.
-const MACHINES: usize = 3;
+pub(crate) const MACHINES: usize = 3;
 
 /// Where a scenario plays: its devices and files.
 pub(crate) struct Place {
@@ -292,8 +292,7 @@ impl Machine {
     }
 
     fn signal(&self, signal: Signal) {
-        let pid = self.manager.as_ref().unwrap().id().try_into().unwrap();
-        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+        kill_process(Pid::from_child(self.manager.as_ref().unwrap()), signal).unwrap();
     }
 
     /// Has the manager read its files again.

@@ -20,7 +20,7 @@ use crate::actor::{
     DeathWatch, Gate, Service, call_back, count_of, give_back, new_word, send_unknown, word_of,
 };
 use crate::etcd::{Etcd, url_of};
-use crate::machine::{Client, LEASE, Machine, MachineOptions, Place, ask_gateway};
+use crate::machine::{Client, LEASE, MACHINES, Machine, MachineOptions, Place, ask_gateway};
 use crate::network::Network;
 use crate::relay::Relay;
 use crate::troubles::a_cluster_recovers;
@@ -256,8 +256,11 @@ fn a_machine_that_is_cut_off_stops(place: &Place) {
     client.find(NAME, "first");
 }
 
-/// Machines of a network, with a member of etcd at each; `None` if there can be none here.
-fn networked(place: &Place) -> Option<(Network, Etcd, [Machine; 3])> {
+/// Machines of a network, with a member of etcd at each, that know of these services; `None` if there can be none here.
+pub(crate) fn networked(
+    place: &Place,
+    declared: &'static str,
+) -> Option<(Network, Etcd, [Machine; MACHINES])> {
     let Some(network) = Network::start(3) else {
         binder_testkit::skip("no network namespaces can be made and joined");
         return None;
@@ -265,14 +268,14 @@ fn networked(place: &Place) -> Option<(Network, Etcd, [Machine; 3])> {
     let etcd = Etcd::start_in(&network);
     let machines = [0, 1, 2].map(|number| {
         let network = Some(network.place(number));
-        let options = MachineOptions { network, ..MachineOptions::new(etcd.url()) };
+        let options = MachineOptions { network, declared, ..MachineOptions::new(etcd.url()) };
         place.machine(number.into(), &options)
     });
     Some((network, etcd, machines))
 }
 
 fn a_cut_network_has_one_owner(place: &Place) {
-    let Some((network, etcd, [here, there, elsewhere])) = networked(place) else { return };
+    let Some((network, etcd, [here, there, elsewhere])) = networked(place, "") else { return };
     // A new leader of etcd begins all leases anew.
     etcd.lead_by(0);
     let client = here.client();
@@ -313,7 +316,7 @@ fn a_cut_network_has_one_owner(place: &Place) {
 }
 
 fn unreachable_machines(place: &Place) {
-    let Some((network, _etcd, [here, there, elsewhere])) = networked(place) else { return };
+    let Some((network, _etcd, [here, there, elsewhere])) = networked(place, "") else { return };
     let (client, other_client) = (here.client(), elsewhere.client());
     let _first = there.serve(NAME, "first");
     let found = client.find(NAME, "first");

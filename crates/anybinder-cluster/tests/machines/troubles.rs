@@ -15,16 +15,15 @@ use binder_testkit::{Dice, HANG_TIMEOUT};
 
 use crate::actor::{DeathWatch, Service, word_of};
 use crate::etcd::Etcd;
-use crate::machine::{Client, Machine, MachineOptions, Place};
+use crate::machine::{Client, MACHINES, Machine, Place};
 use crate::network::Network;
-use crate::scenarios::NAME;
+use crate::scenarios::{NAME, networked};
 
 /// Two names with one owner each, and one of many instances.
 const NAMES: [&str; 3] = [NAME, OTHER, MANY];
 const OTHER: &str = "test.other";
 const MANY: &str = "test.IMany/default";
 const DECLARED: &str = "test.IMany/default instances=round-robin\n";
-const MACHINES: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manager {
@@ -57,12 +56,9 @@ struct Cluster {
 }
 
 pub(crate) fn a_cluster_recovers(place: &Place) {
-    let Some(network) = Network::start(MACHINES.try_into().unwrap()) else {
-        return binder_testkit::skip("no network namespaces can be made and joined");
-    };
+    let Some(mut cluster) = Cluster::start(place) else { return };
     let number = |name, default| env::var(name).map_or(default, |it| it.parse().unwrap());
     let mut dice = Dice::new(number("ANYBINDER_TEST_SEED", 204));
-    let mut cluster = Cluster::start(place, network);
     cluster.fill();
     for _ in 0..number("ANYBINDER_TEST_STEPS", 12) {
         cluster.step(&mut dice);
@@ -73,15 +69,9 @@ pub(crate) fn a_cluster_recovers(place: &Place) {
 }
 
 impl Cluster {
-    fn start(place: &Place, network: Network) -> Self {
-        let etcd = Etcd::start_in(&network);
-        let machines = [0, 1, 2].map(|number: u8| {
-            let network = Some(network.place(number));
-            let options =
-                MachineOptions { network, declared: DECLARED, ..MachineOptions::new(etcd.url()) };
-            place.machine(number.into(), &options)
-        });
-        Self {
+    fn start(place: &Place) -> Option<Self> {
+        let (network, etcd, machines) = networked(place, DECLARED)?;
+        Some(Self {
             network,
             etcd,
             machines,
@@ -92,7 +82,7 @@ impl Cluster {
             services: BTreeMap::new(),
             next_word: 0,
             found: Vec::new(),
-        }
+        })
     }
 
     /// Starts services, and has each machine find them all.
