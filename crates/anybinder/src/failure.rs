@@ -7,8 +7,6 @@ use std::io;
 use binder_os::ExhaustedLimit;
 use binder_os::namespaces::SetupError;
 
-use crate::log;
-
 /// Why a subcommand could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{tried}: {answer}")]
@@ -35,15 +33,6 @@ impl Failure {
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = advice.into();
         self
-    }
-
-    /// Writes the failure to stderr.
-    pub(crate) fn print(&self) {
-        let advice = match &*self.advice {
-            "" => String::new(),
-            advice => format!("\n  try: {advice}"),
-        };
-        log::tell(format_args!("anybinder: {self}{advice}"));
     }
 
     /// Puts the failure into bytes, for a pipe.

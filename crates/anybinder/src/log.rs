@@ -77,6 +77,17 @@ pub(crate) fn tell(line: impl Display) {
     write(format!("{line}\n").into_bytes());
 }
 
+impl Failure {
+    /// Writes the failure to stderr.
+    pub(crate) fn print(&self) {
+        let advice = match &*self.advice {
+            "" => String::new(),
+            advice => format!("\n  try: {advice}"),
+        };
+        tell(format_args!("anybinder: {self}{advice}"));
+    }
+}
+
 /// Ends the process, after a moment for what was not written yet.
 pub(crate) fn exit(status: i32) -> ! {
     flush();

@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use std::{fs, thread};
 
 use binder_fuse::{MountedBinderfs, Options};
-use binder_os::namespaces;
 use binder_os::proc_files::DeviceNumber;
 use binder_os::processes::{Signal, Stream};
 use binder_os::signals::{Arrived, SignalStream};
@@ -222,7 +221,7 @@ impl OwnMount {
             self.links.remove();
             return 0;
         };
-        match namespaces::unmount_only(&self.dir, device) {
+        match binder_os::mounts::unmount_only(&self.dir, device) {
             Ok(true) => {
                 self.links.remove();
                 0

@@ -23,7 +23,7 @@ use std::{env, fs, io};
 use binder_fuse::{MountedBinderfs, Options};
 use binder_os::file_lock;
 use binder_os::filesystems;
-use binder_os::namespaces;
+use binder_os::mounts;
 use binder_os::processes::{self, Fork, Stream};
 use serde_json::{Value, json};
 
@@ -222,7 +222,7 @@ impl Place {
 
     fn bind_devices(&self) -> Result<(), Failure> {
         let pairs = self.devices.iter().map(|name| self.binderfs().join(name)).zip(self.bound());
-        let bound = pairs.into_iter().try_for_each(|(from, to)| namespaces::bind(&from, &to));
+        let bound = pairs.into_iter().try_for_each(|(from, to)| mounts::bind(&from, &to));
         bound.map_err(failed("binding the devices"))
     }
 
@@ -230,7 +230,7 @@ impl Place {
     fn unmount(&self) {
         for mounted in self.bound().chain([self.binderfs()]) {
             // Nothing is there, or it has been unmounted by hand.
-            let _ = namespaces::unmount(&mounted);
+            let _ = mounts::unmount(&mounted);
         }
     }
 

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use binder_fuse::{MountedBinderfs, Options, Supervisor};
 use binder_http::MetricsListener;
+use binder_os::mounts;
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
@@ -393,7 +394,7 @@ fn watch(
         }
         // Files of our own that clients have sent, and that we have open at this moment: to close them
         // we would have to answer ourselves, which we cannot while we end.
-        let _ = namespaces::abort(Path::new(BINDERFS_DIR));
+        let _ = mounts::abort(Path::new(BINDERFS_DIR));
         log::exit(0);
     };
     let started = thread::Builder::new().name("lifeline".into()).spawn(watch);

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::ioctl::opcode;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags};
 
-use crate::namespaces::FoundMount;
+use crate::mounts::FoundMount;
 use crate::proc_files::{self, DeviceNumber};
 
 /// The least length of a buffer that the kernel accepts for [`FuseDevice::read`], in bytes.
@@ -358,7 +358,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::namespaces;
+    use crate::{mounts, namespaces};
 
     fn options() -> MountOptions {
         MountOptions {
@@ -410,7 +410,7 @@ mod tests {
 
             let reader = Arc::clone(&device);
             let reader = thread::spawn(move || reader.read(&mut [0; READ_BUFFER_MIN_BYTES]));
-            namespaces::unmount(Path::new("/mnt")).unwrap();
+            mounts::unmount(Path::new("/mnt")).unwrap();
             assert!(matches!(reader.join().unwrap(), Err(ReadError::Unmounted)));
             assert!(matches!(device.read(&mut buffer), Err(ReadError::Unmounted)));
             assert_eq!(device.write(&halves).unwrap(), ReplyOutcome::Gone);
@@ -430,7 +430,7 @@ mod tests {
             drop(mount);
             let mut buffer = [0; READ_BUFFER_MIN_BYTES];
             assert!(device.read(&mut buffer).is_ok(), "it has a place");
-            namespaces::unmount(Path::new("/mnt")).unwrap();
+            mounts::unmount(Path::new("/mnt")).unwrap();
             assert!(matches!(device.read(&mut buffer), Err(ReadError::Unmounted)));
 
             let device = FuseDevice::open().unwrap();
@@ -454,9 +454,9 @@ mod tests {
             mounts[1].replace(dir).unwrap();
             assert_eq!(shown(), known[1]);
             assert!(!found.unmount().unwrap(), "it is gone, and what took its place is another");
-            assert!(!namespaces::unmount_only(dir, known[0]).unwrap());
+            assert!(!mounts::unmount_only(dir, known[0]).unwrap());
             assert_eq!(shown(), known[1]);
-            assert!(namespaces::unmount_only(dir, known[1]).unwrap());
+            assert!(mounts::unmount_only(dir, known[1]).unwrap());
             assert_eq!(shown(), bare);
         });
     }

@@ -34,6 +34,7 @@ pub mod mapped_memory;
 pub mod memory_limit;
 pub mod memory_pressure;
 pub mod mount_view;
+pub mod mounts;
 pub mod namespaces;
 pub mod packet_socket;
 pub mod priority;

@@ -20,6 +20,7 @@ use binder_os::broker::{self, Broker, BrokerStep, GivenFile, StartError};
 use binder_os::client_files::{self, TakeError};
 use binder_os::descendants;
 use binder_os::fork_count;
+use binder_os::mounts;
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal};
@@ -460,9 +461,9 @@ fn a_new_dev(way: Way) {
     assert_eq!(dev_names(), expected);
     open_pseudo_terminal();
 
-    namespaces::unmount(Path::new("/dev")).unwrap();
+    mounts::unmount(Path::new("/dev")).unwrap();
     assert!(!dev_names().contains(&OsString::from("other")));
-    assert!(namespaces::unmount(Path::new("/proc/self")).is_err());
+    assert!(mounts::unmount(Path::new("/proc/self")).is_err());
 }
 
 fn dev_names() -> BTreeSet<OsString> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use binder_os::{DetachedMount, ProcDir, namespaces};
+use binder_os::{DetachedMount, ProcDir, mounts};
 use procview::{KERNEL_DIR, KernelFiles, Machine, Members, ProcessTable, ViewSession};
 
 use crate::error::{BenchError, failed};
@@ -83,8 +83,8 @@ impl LiveStage {
     fn strike(self) -> Result<(), BenchError> {
         let aside = std::env::temp_dir();
         let tried = "unmounting the view";
-        namespaces::unmount(&aside.join(KERNEL_DIR)).map_err(failed(tried))?;
-        namespaces::unmount(&aside).map_err(failed(tried))?;
+        mounts::unmount(&aside.join(KERNEL_DIR)).map_err(failed(tried))?;
+        mounts::unmount(&aside).map_err(failed(tried))?;
         drop(self.mount);
         let _ = self.server.join();
         Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use binder_os::{DetachedMount, ProcDir, namespaces, processes};
+use binder_os::{DetachedMount, ProcDir, mounts, namespaces, processes};
 use procview::{Facts, Machine, ProcessTable, ViewSession};
 
 use crate::affinity::{self, Pin};
@@ -173,7 +173,7 @@ impl Stage {
         let server = std::thread::Builder::new().name("procview".into()).spawn(serve);
         let server = server.map_err(failed("starting a thread"))?;
         // Without the right to, it is cold once.
-        let is_fresh = namespaces::mount_proc(Path::new("/proc")).is_ok();
+        let is_fresh = mounts::mount_proc(Path::new("/proc")).is_ok();
         Ok(Self { table, numbers, server, mount, is_fresh })
     }
 
@@ -196,9 +196,9 @@ impl Stage {
     }
 
     fn strike(self) -> Result<(), BenchError> {
-        namespaces::unmount(&std::env::temp_dir()).map_err(failed("unmounting the view"))?;
+        mounts::unmount(&std::env::temp_dir()).map_err(failed("unmounting the view"))?;
         if self.is_fresh {
-            namespaces::unmount(Path::new("/proc")).map_err(failed("unmounting /proc"))?;
+            mounts::unmount(Path::new("/proc")).map_err(failed("unmounting /proc"))?;
         }
         drop(self.mount);
         let _ = self.server.join();

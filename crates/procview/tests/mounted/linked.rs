@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use binder_os::{DetachedMount, ProcDir, namespaces};
+use binder_os::{DetachedMount, ProcDir, mounts};
 use procview::{KERNEL_DIR, KernelFiles, Machine, Members, ProcessTable, ViewSession};
 
 use crate::{DIR, ENOENT, Mounted, errno, in_private_mounts, numbers, path, read};
@@ -34,7 +34,7 @@ impl Linked {
     }
 
     fn unmount_kernels(&self) {
-        namespaces::unmount(&path(KERNEL_DIR)).unwrap();
+        mounts::unmount(&path(KERNEL_DIR)).unwrap();
     }
 }
 

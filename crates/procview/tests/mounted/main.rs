@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use binder_os::{ProcDir, namespaces};
+use binder_os::{ProcDir, mounts, namespaces};
 use pidns::PidNamespace;
 use procview::{Facts, KernelFiles, Machine, Members, ProcessTable, Task, ViewSession};
 
@@ -68,7 +68,7 @@ impl Mounted {
 
     /// Ends it, and with it the thread that serves: as soon as no file of it is open.
     fn close(self) {
-        namespaces::unmount(Path::new(DIR)).unwrap();
+        mounts::unmount(Path::new(DIR)).unwrap();
         self.0.join().unwrap();
     }
 }
