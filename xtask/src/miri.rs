@@ -1,7 +1,7 @@
 //! `cargo xtask miri`: the crates with `unsafe` of their own, in an interpreter that sees undefined
 //! behaviour.
 //!
-//! Not part of `cargo xtask ci`: it takes minutes, and a toolchain that not everybody has.
+//! Not part of `cargo xtask ci`: it takes minutes, and a toolchain that few have.
 
 use std::process::{Command, Stdio};
 

@@ -170,12 +170,12 @@ impl CallRules {
         (epoch, permitted)
     }
 
-    /// Whether there is anybody who may.
+    /// Whether any user may call.
     fn permit_some(&self) -> bool {
         self.permitted().1.is_some()
     }
 
-    /// Whether who calls as a user may.
+    /// Whether a caller who acts as `user` may call.
     fn permit(&self, user: Option<u32>) -> bool {
         let mut permitted = self.permitted();
         if permitted.0 != self.users.rules_epoch() {

@@ -82,8 +82,8 @@ impl UserTable {
         Ok(())
     }
 
-    /// The uid that a user of `theirs` has here; a machine is known by any of its names. Root is of its machine: it is nobody
-    /// elsewhere, and nobody becomes root by coming from elsewhere.
+    /// The uid that a user of `theirs` has here; a machine is known by any of its names. Root is of its machine: it has no
+    /// user elsewhere, and no user of another machine becomes root here.
     fn map(&self, theirs: &[String], uid: u32, ours: &[String]) -> Option<u32> {
         if uid == 0 {
             return None;
@@ -106,7 +106,7 @@ pub(crate) enum PermittedUsers {
 }
 
 impl PermittedUsers {
-    /// Whether one is among them who is this user here, if anybody.
+    /// Whether the caller is among them, whose user here is `user`, or none.
     pub(crate) fn include(&self, user: Option<u32>) -> bool {
         match self {
             Self::All => true,
@@ -183,8 +183,8 @@ impl CallingUsers {
         })))
     }
 
-    /// Reads the table again, for a machine with these credentials; it stays as it was if it is not good. Says whether somebody may
-    /// be another now.
+    /// Reads the table again, for a machine with these credentials; it stays as it was if it is not good. Says whether users of
+    /// peers may be others here now.
     pub(crate) fn read_again(&self, credentials: &TlsCredentials) -> Result<bool, ClusterError> {
         let ours = certificate_names(credentials.certificate());
         let read = KnownUsers { ours, table: self.0.options.table()? };
@@ -213,7 +213,7 @@ impl CallingUsers {
         Some(told.and_then(|(uid, shown)| self.here(shown, uid)).unwrap_or(NOBODY))
     }
 
-    /// Who a user of the machine of a certificate is here, if anybody.
+    /// Which user here stands for a user of the certificate's machine, if any.
     pub(crate) fn here(&self, certificate: &Arc<[u8]>, uid: u32) -> Option<u32> {
         let theirs = self.names_of(certificate);
         let known = self.0.known_users.read().unwrap_or_else(PoisonError::into_inner);
@@ -246,7 +246,7 @@ impl CallingUsers {
         if self.0.options.users.is_none() {
             return Vec::new();
         }
-        // Who has no line is not the user of a rule for nobody.
+        // A user without a line is not meant by a rule for the user `nobody`.
         let named = policy.users(action, name).filter(|uid| ![0, NOBODY].contains(uid));
         named.collect::<BTreeSet<_>>().into_iter().collect()
     }

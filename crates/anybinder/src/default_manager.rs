@@ -1,7 +1,7 @@
-//! Whether a world is given a service manager that nobody has asked for.
+//! Whether a world is given a service manager that its user has not asked for.
 //!
 //! Most programs of a world look for one, and some are to be it. So there is none until a program has called for one in vain,
-//! and a while after that nobody has ever been it. The driver's journal tells of such calls.
+//! and a while after that no process has ever been it. The driver's journal tells of such calls.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _};
@@ -23,11 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const O_NONBLOCK: i32 = 0o4000;
 const READ_BYTES: usize = 16 << 10;
 
-/// Whether somebody waits for a manager.
+/// Whether a program waits for a manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Demand {
     None,
-    /// Somebody has called for one, who is to have one then.
+    /// A program has called for one, and is to have one then.
     Since(Instant),
 }
 

@@ -185,9 +185,9 @@ impl Place {
         let tried = format!("making {}", dir.display());
         let make = || {
             fs::DirBuilder::new().recursive(true).mode(0o755).create(containers)?;
-            // It is locked before anybody may take it for abandoned. Who may not read it cannot lock it.
+            // It is locked before another `create` may take it for abandoned. A process that may not read it cannot lock it.
             let hidden = containers.join(format!(".{number}"));
-            // One who was killed right here has left it.
+            // A process that was killed right here has left it.
             fs::DirBuilder::new().recursive(true).mode(0o711).create(&hidden)?;
             let lock = Arc::new(File::open(&hidden)?);
             file_lock::lock(&lock)?;

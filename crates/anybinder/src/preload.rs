@@ -39,7 +39,7 @@ pub(crate) struct RingEnvironment {
 }
 
 impl RingEnvironment {
-    /// Without a ring for anybody.
+    /// Without a ring for any program.
     pub(crate) fn off() -> Self {
         Self { is_off: true, library: None }
     }

@@ -88,7 +88,7 @@ pub(crate) fn start_beside(
     start(command_beside(dir, device, arguments)?)
 }
 
-/// The same for one that nobody has asked for, and that says nothing.
+/// The same for one that the user has not asked for, and that says nothing.
 pub(crate) fn start_quietly(
     dir: &Path,
     device: &str,

@@ -89,7 +89,7 @@ enum What {
 struct Setting {
     workers: u32,
     devices: u32,
-    /// Absent if nobody is pinned.
+    /// Absent if no thread is pinned.
     cores: Option<u32>,
 }
 

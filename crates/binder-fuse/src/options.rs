@@ -26,8 +26,8 @@ pub struct Options {
     pub is_read_only: bool,
     /// Whether the tables of the driver are to be seen in `binder_logs/`.
     pub statistics: bool,
-    /// Whether the data of calls may be traced, where statistics are shown: a user's own, and all by root and whoever
-    /// serves.
+    /// Whether the data of calls may be traced, where statistics are shown: a user's own, and all by root and the user
+    /// of the driver.
     pub trace_data: bool,
     /// How receive buffers reach their clients.
     pub delivery: BufferRoute,

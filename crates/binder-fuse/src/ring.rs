@@ -230,8 +230,8 @@ impl SessionShared {
     /// Runs a call that was taken out of its slot. Returns the first of what may take its time.
     fn run_begun(&self, begun: BegunCall, batch: &mut Batch) -> Option<IoRequest> {
         let kind = begun.request.kind;
-        // Whoever has the segment can write to it, also when the thread has executed a program of another user's: that who
-        // calls now is the same user is all that its memory may say.
+        // Every process that maps the segment can write to it, also when the thread has executed a program of another user's:
+        // its memory may say no more than that the caller is still the same user.
         let is_known = begun.file.caller_uid(begun.request.tid) == Some(begun.request.uid);
         if !matches!(kind, RequestKind::Call | RequestKind::CallAtOnce) {
             return self.run_for_files(begun, is_known, batch);

@@ -53,7 +53,7 @@ struct Inbox {
 }
 
 impl Inbox {
-    /// Whether the writer sleeps on, as whoever puts something in is told: also when it was woken and a read has taken all
+    /// Whether the writer sleeps on, as a thread that puts something in is told: also when it was woken and a read has taken all
     /// meanwhile.
     fn keeps_writer_idle(&mut self) -> bool {
         self.is_writer_idle = self.batch.entries.is_empty() && !self.is_closed;

@@ -50,7 +50,7 @@ fn the_logs_of_a_busy_device() {
     p.read();
     p.write(commands().increfs_done(PTR, COOKIE).acquire_done(PTR, COOKIE));
 
-    // An object of somebody who ends, while the manager watches it.
+    // An object of a process that ends, while the manager watches it.
     late.write(commands().oneway(0, Message::new(2).binder(8, 9)));
     let oneway = m.read_call();
     m.write(commands().acquire(2).request_death(2, 77).free(oneway.buffer));

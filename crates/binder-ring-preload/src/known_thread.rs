@@ -101,7 +101,7 @@ pub(crate) fn own_number() -> u32 {
 /// The word can be read.
 #[inline(always)]
 unsafe fn number_at(word: usize) -> u32 {
-    // SAFETY: the caller's promise. The kernel may write there, and nobody else.
+    // SAFETY: the caller's promise. The kernel alone may write there.
     unsafe { (word as *const u32).read_volatile() }
 }
 

@@ -273,7 +273,7 @@ unsafe impl Send for MappedSegment {}
 
 impl Drop for MappedSegment {
     fn drop(&mut self) {
-        // SAFETY: whoever has made this has mapped a whole segment there, and this value alone has it.
+        // SAFETY: a whole segment is mapped at `start`, and this value alone has it.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), SEGMENT_BYTES) };
         debug_assert_eq!(unmapped, Ok(()), "a whole mapping can always be unmapped");
     }

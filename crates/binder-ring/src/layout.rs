@@ -64,7 +64,7 @@ pub struct SegmentHeader {
     pub idle_threads: AtomicU32,
     /// How many processors there are. Written by the driver, once.
     pub processors: AtomicU32,
-    /// How often a number of the file was closed, by whoever has it. Written by the driver, before close(2) returns.
+    /// How often a number of the file was closed, by any of its processes. Written by the driver, before close(2) returns.
     pub closes: AtomicU32,
     _unused: [u32; 5],
     /// The numbers of the lanes that the client calls or is called by, or 0: one that is not here is taken back.

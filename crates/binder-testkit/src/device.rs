@@ -41,7 +41,7 @@ use crate::{
 /// `f_type` of a FUSE file system in `statfs(2)`.
 const FUSE_SUPER_MAGIC: u64 = 0x6573_5546;
 
-/// A driver that does not come to rest for so long is held up by somebody.
+/// A driver that does not come to rest for so long is held up by a client.
 const REST_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// After so many calls a file has its ring.

@@ -15,7 +15,7 @@ use loom::sync::{Mutex, MutexGuard};
 /// a change then takes three times as long. For the model checker a pause is nothing.
 const PAUSES: &[u32] = if cfg!(loom) { &[] } else { &[32, 64, 128] };
 
-/// A lock that nobody poisons: nothing panics between the steps of a change.
+/// A lock that is never poisoned: nothing panics between the steps of a change.
 pub(crate) struct WriterLock<T>(Mutex<T>);
 
 impl<T> WriterLock<T> {

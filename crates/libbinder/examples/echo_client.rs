@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Waits a few seconds for somebody behind handle 0. For a service with a name it would be
+/// Waits a few seconds for a service behind handle 0. For a service with a name it would be
 /// `binder::wait_for_interface::<dyn IEcho>("echo")`.
 fn find() -> Result<SpIBinder, Box<dyn Error>> {
     let deadline = Instant::now() + Duration::from_secs(5);

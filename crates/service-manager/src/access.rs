@@ -22,7 +22,7 @@ pub enum AccessAction {
 pub enum AccessPolicy {
     /// The user of this number, and root, may do everything; others nothing.
     SameUser(u32),
-    /// Everybody may do everything.
+    /// Every caller may do everything.
     AllowAll,
     /// What the rules of a file allow, and nothing else.
     Rules(Vec<AccessRule>),
@@ -64,7 +64,7 @@ impl AccessPolicy {
     /// Reads a policy: lines `allow ACTIONS WHO [NAMES]`, with `#` before comments.
     ///
     /// ACTIONS are `add`, `find`, `list`, `call`, with commas between them, or `*`; WHO is `uid=NUMBER`, `label=PATTERN`,
-    /// `machine=PATTERN` or `*`, which is everybody on this machine; NAMES is a pattern of names, `*` if it is left out,
+    /// `machine=PATTERN` or `*`, which is every user of this machine; NAMES is a pattern of names, `*` if it is left out,
     /// and says nothing of `list`.
     ///
     /// # Errors

@@ -61,7 +61,7 @@ impl ICallback for Callback {
     }
 
     fn notice(&self, number: i32) -> Result<()> {
-        // Nobody need listen.
+        // The test need not listen.
         let _ = self.notices.send(number);
         Ok(())
     }

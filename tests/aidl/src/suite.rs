@@ -384,7 +384,7 @@ pub fn oneways(test: &Strong<dyn ITest>) {
     assert_eq!(test.added().unwrap()[before..], wanted);
 }
 
-/// Files arrive open, and are closed when nobody has them any more.
+/// Files arrive open, and are closed when their last owner drops them.
 pub fn files(test: &Strong<dyn ITest>) {
     assert!(test.maybeFile(None).unwrap().is_none());
     let (mut reader, writer) = std::io::pipe().unwrap();

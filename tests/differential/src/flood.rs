@@ -40,7 +40,7 @@ impl Flow {
 }
 
 impl Play<'_, '_> {
-    /// Has everybody free what the introduction brought.
+    /// Has each member free what the introduction brought.
     pub(crate) fn empty_areas(&mut self) {
         for index in 0..self.troupe.members.len() {
             let mut bytes = Vec::new();

@@ -27,7 +27,7 @@ impl Authority {
         Self { certificate, issuer: Issuer::new(params, key) }
     }
 
-    /// Issues a certificate for a name, to somebody who trusts `trusted`.
+    /// Issues a certificate for a name, to a holder who trusts `trusted`.
     #[must_use]
     pub fn issue(&self, name: &str, trusted: &Self, is_expired: bool) -> TlsCredentials {
         let key = KeyPair::generate().unwrap();
@@ -42,7 +42,7 @@ impl Authority {
         TlsCredentials::from_pem(chain.as_bytes(), key.as_bytes(), trusted.as_bytes()).unwrap()
     }
 
-    /// Issues a certificate with these URIs, to somebody who trusts `trusted`; its number comes along.
+    /// Issues a certificate with these URIs, to a holder who trusts `trusted`; its number comes along.
     #[must_use]
     pub fn issue_with(&self, uris: &[&str], trusted: &Self) -> (SerialNumber, TlsCredentials) {
         let key = KeyPair::generate().unwrap();

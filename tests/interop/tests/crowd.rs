@@ -19,7 +19,7 @@ const CONNECTIONS: usize = 4;
 /// Two servers' that accept and that serve, the runtime's two, the reader, and the test's two.
 const MOST_THREADS: usize = 2 * (1 + CONNECTIONS) + 2 + 1 + 2;
 
-/// A service whose answers wait until somebody opens it.
+/// A service whose answers wait until the test opens it.
 #[derive(Default)]
 struct Gated {
     is_open: Mutex<bool>,

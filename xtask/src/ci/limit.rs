@@ -64,7 +64,7 @@ mod tests {
         let [line] = &lines[..] else { panic!("one descendant, not {lines:?}") };
         let (pid, name) = line.split_once(' ').unwrap();
         assert_eq!(name, "sleep 1000");
-        // One that has ended, and that nobody has waited for yet, has none either.
+        // One that has ended, and that its parent has not waited for yet, has none either.
         let command_line = || fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         binder_testkit::wait_until(|| command_line().is_empty());
     }

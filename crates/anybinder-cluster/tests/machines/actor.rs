@@ -92,7 +92,7 @@ pub(crate) fn serve(arguments: &[String]) -> ExitCode {
     ServiceManager::of(&device).unwrap().add(name, &service).unwrap();
     println!("ready");
     io::stdout().flush().unwrap();
-    // Until it is killed, or whoever started it has ended.
+    // Until it is killed, or the process that started it has ended.
     let _ = io::stdin().read(&mut [0]);
     process::exit(0);
 }
@@ -205,7 +205,7 @@ pub(crate) fn word_of(object: &SpIBinder) -> Result<String, StatusCode> {
     call(object, TELL, |_| Ok(()))?.read()
 }
 
-/// How often it has said so, to anybody.
+/// How often it has said so, to any caller.
 pub(crate) fn count_of(object: &SpIBinder) -> i32 {
     call(object, COUNT, |_| Ok(())).unwrap().read().unwrap()
 }

@@ -18,7 +18,7 @@ pub(crate) fn is_there() -> bool {
     version.is_ok_and(|status| status.success())
 }
 
-/// A port that nobody uses, and that nobody gets before it is used: below those that the system chooses by itself, and
+/// A port that no process uses, and that none is given before we use it: below those that the system chooses by itself, and
 /// not where another run of these tests looks.
 pub(crate) fn free_port(address: Ipv4Addr) -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);

@@ -1,4 +1,4 @@
-//! A network that can be cut: what is on its way waits until it is healed, and nobody is told. Or it refuses: connections end,
+//! A network that can be cut: what is on its way waits until it is healed, and neither side is told. Or it refuses: connections end,
 //! and no other is made.
 
 use std::io::{Read, Write};

@@ -183,7 +183,7 @@ fn another_takes_over_from_a_manager(place: &Place) {
     let _first = there.serve(NAME, "first");
     let found = client.find(NAME, "first");
     let _second = elsewhere.serve(NAME, "second");
-    // Two of three are enough, and whoever spoke to the third goes on with another.
+    // Two of three are enough, and a manager that spoke to the third goes on with another.
     etcd.kill_member(0);
     let _other = there.serve("test.other", "other");
     client.find("test.other", "other");
@@ -209,7 +209,7 @@ fn a_stopped_manager_is_no_owner(place: &Place) {
     let _first = machines[1].serve(NAME, "first");
     let found = client.find(NAME, "first");
     let _second = machines[2].serve(NAME, "second");
-    // A machine that knows the gateway, and nothing of the cluster: nobody takes from it what it has.
+    // A machine that knows the gateway, and nothing of the cluster: no manager takes from it what it has.
     let (_session, direct) = machines[0].session_with(&machines[1], NAME, &etcd);
     assert_eq!(word_of(&direct).as_deref(), Ok("first"));
     let death = DeathWatch::of(&found);
@@ -646,7 +646,7 @@ fn strangers_hide_no_name(place: &Place) {
             etcd.control(&["put", &format!("/anybinder/{prefix}\x1b[2J\n{number}"), &much]);
         }
     };
-    // More than one answer of etcd's may have: before the first list, and while nobody watches.
+    // More than one answer of etcd's may have: before the first list, and while no manager watches.
     write_much("a");
     let here = place.machine(1, &cut_off);
     let (_service, client) = (there.serve(NAME, "there"), here.client());

@@ -155,7 +155,7 @@ pub(crate) struct WaitsOptions {
 
 /// Show processes, objects and calls in a browser, as they change: a graph of handles and waits, and how long calls take.
 ///
-/// Prints the address of the page, which contains a secret: whoever knows the address sees the page, with the rights of
+/// Prints the address of the page, which contains a secret: all who know the address see the page, with the rights of
 /// the user who has started it. Nothing is read, and no call traced, while no browser shows the page. Ends by ^C.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -39,7 +39,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Tells a trace to `out`, and ends the program when nobody reads that any more.
+    /// Tells a trace to `out`, and ends the program when its reader has gone.
     pub(super) fn new(
         options: &TraceReportOptions,
         shape: ReportForm,

@@ -181,7 +181,7 @@ for driver in first second; do
 done
 "#,
     );
-    // Whoever has no number in the service's container is none of its kin.
+    // A caller without a number in the service's container is none of its kin.
     let hello = "hello, world; you are a stranger\n";
     assert!(told.as_ref().is_none_or(|told| *told == hello.repeat(4)), "{told:?}");
 }

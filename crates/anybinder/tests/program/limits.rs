@@ -55,7 +55,7 @@ fn a_limit_that_keeps_a_world_from_starting_is_told_with_what_helps() {
             assert!(told, "{caller:?}: {files}: {few:?}");
         }
     }
-    // Of root nobody counts processes.
+    // The kernel does not count root's processes.
     if Caller::all().contains(&Caller::Ordinary) {
         let arguments = ["--nproc=1", PROGRAM, "run", "--", "true"];
         let alone = finish(&mut Caller::Ordinary.wrap("prlimit", &arguments));
@@ -82,7 +82,7 @@ done
 
 #[test]
 fn a_user_opens_so_often_and_nothing_is_left_of_one_who_is_killed() {
-    // Whoever kills it sees each end; the driver hears of them soon.
+    // The shell that kills it sees each end; the driver hears of them soon.
     let script = r#"
 flood() {
     opened=0

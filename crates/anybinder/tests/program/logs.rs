@@ -39,7 +39,7 @@ impl ServedWorld {
         BinderClient::open(&Path::new(&self.dir).join("binder")).unwrap()
     }
 
-    /// A client of a device on which nobody serves: each of its calls fails.
+    /// A client of a device that no process serves: each of its calls fails.
     fn lost_client(&self) -> BinderClient {
         BinderClient::open(&Path::new(&self.dir).join("hwbinder")).unwrap()
     }

@@ -55,7 +55,7 @@ fn a_world_whose_programs_call_for_a_manager_in_vain_is_given_one() {
         let script = format!("{PROGRAM} service wait manager");
         let waited = finish(&mut caller.run_script(&script));
         assert_eq!(waited.stdout, "Service manager: found\n", "{waited:?}");
-        // Nobody calls for one.
+        // No program calls for one.
         let alone = finish(&mut caller.run_script(&format!("sleep 5.5; {PROGRAM} ps")));
         assert_eq!(alone.stdout, "No process has a device open.\n", "{alone:?}");
     }

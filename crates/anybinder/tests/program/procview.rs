@@ -36,7 +36,7 @@ fn plain_programs_find_the_processes_of_a_scenario() {
         let nginx = counts[2];
         assert!(nginx.parse::<u32>().unwrap() > 5, "{told}");
         let flingers = counts[5];
-        // Whoever reads finds itself, and nobody else who is not of the scenario.
+        // The reader finds itself, and no other process that is not of the scenario.
         let expected = ["100", nginx, nginx, "100", "init(1)-", flingers, "init", "0", "1"];
         assert_eq!(counts, expected, "{caller:?}");
     }
@@ -254,7 +254,7 @@ fn who_reads_again_asks_nobody() {
     if !Caller::all().contains(&Caller::Root) {
         return binder_testkit::skip("mounting needs root");
     }
-    // As ps and pstree read; a server that is stopped answers nobody.
+    // As ps and pstree read; a server that is stopped does not answer.
     let script = "mount -t tmpfs tmpfs /mnt; mkdir /mnt/proc; cd /mnt
         server() { pgrep --ns $$ --nslist mnt -f \"^$1 procview mount\"; }
         $1 procview mount proc --scenario=50

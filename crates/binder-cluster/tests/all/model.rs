@@ -23,7 +23,7 @@ pub(crate) enum Step {
         member: usize,
         which: usize,
     },
-    /// One is lost; whoever sent it hears nothing, or hears that it failed.
+    /// One is lost; its sender hears nothing, or hears that it failed.
     Lose {
         member: usize,
         which: usize,
@@ -150,7 +150,7 @@ impl World {
         self.check_owners();
     }
 
-    /// Everybody is awake and within reach, until nothing happens any more.
+    /// All members are awake and within reach, until nothing happens any more.
     pub(crate) fn settle(&mut self) {
         for node in &mut self.nodes {
             node.is_stopped = false;
@@ -327,7 +327,7 @@ impl World {
         }
     }
 
-    /// Whoever acts as the owner of a name with one owner is it by the store's word, and nobody else acts so.
+    /// A member that acts as the owner of a name with one owner is it by the store's word, and no other acts so.
     fn check_owners(&self) {
         for (number, name) in NAMES.iter().enumerate() {
             let key_of = |node: &Node| ServiceKey::of(name, ownership(number), &node.address);
@@ -352,7 +352,7 @@ impl World {
         }
     }
 
-    /// After all is quiet each name that somebody has is served, and all know the same.
+    /// After all is quiet each name that has an owner is served, and all know the same.
     pub(crate) fn check_settled(&self) {
         let stored: BTreeSet<(String, i64)> = self
             .store

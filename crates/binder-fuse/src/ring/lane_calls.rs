@@ -238,7 +238,7 @@ impl DeviceState {
             context.release_lane(&lane.target);
             let server = lane.target.server;
             if self.lanes.lanes.iter().all(|other| other.target.server != server) {
-                // Its threads look for nothing: nobody would tell them of work.
+                // Its threads look for nothing: no lane is left by which they would be told of work.
                 lane.server.ring.set_gate(true);
             }
         }

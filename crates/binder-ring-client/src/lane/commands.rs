@@ -74,7 +74,7 @@ impl LaneCommands {
         parsed
     }
 
-    /// Commands that nobody has read: they are the driver's.
+    /// Commands that were not read: they are the driver's.
     pub fn unread() -> Self {
         Self { has_others: true, ..Self::default() }
     }

@@ -117,7 +117,7 @@ impl LaneLooks {
         !self.lanes.is_empty()
     }
 
-    /// Whether somebody has called, or has given that up, where the thread has said that it will look.
+    /// Whether a caller has called, or has given that up, where the thread has said that it will look.
     pub(super) fn is_awaited(&self, system: &impl LaneServing) -> bool {
         let lane = |at| system.served().get_of(&self.lanes, at);
         let state = |at| lane(at).place.segment().head().word.state();
@@ -185,7 +185,7 @@ impl LaneLooks {
         served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
     }
 
-    /// Leaves all lanes to whoever looks first, which may be this thread, soon: callers find them as they are.
+    /// Leaves all lanes to the thread that looks first, which may be this one, soon: callers find them as they are.
     pub(super) fn lay_down<P>(&mut self, served: &ServedLanes<P>) {
         self.lay_down_some(served, Places::ALL);
     }
@@ -256,7 +256,7 @@ impl LaneLooks {
         self.write_pause = MOST_PAUSE;
     }
 
-    /// A new lane is looked at by the thread's next read. If it were after a pause, a caller that gives lanes back which nobody has
+    /// A new lane is looked at by the thread's next read. If it were after a pause, a caller that gives back lanes which no thread has
     /// looked at could do so just before each look.
     pub(super) fn note_offer(&mut self) {
         self.pause = 0;
@@ -332,7 +332,7 @@ impl LaneLooks {
                     let _ = head.word.warm();
                 }
                 LaneState::Warm => head.reply.cpu.store(cpu, Ordering::Relaxed),
-                // Nobody but this thread brings it there.
+                // No thread but this one brings it there.
                 LaneState::Asleep | LaneState::Claimed | LaneState::Left => self.forget(system, at),
             }
         }

@@ -235,7 +235,7 @@ impl<P> ServedLanes<P> {
         count(&self.attendants, attends);
     }
 
-    /// Whether there is one. One that has ended in between may still be counted: callers give up what nobody comes for.
+    /// Whether there is one. One that has ended in between may still be counted: callers give up a call that no thread comes for.
     pub(super) fn has_attendant(&self) -> bool {
         self.attendants.load(Ordering::Relaxed) > 0
     }

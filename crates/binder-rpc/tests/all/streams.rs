@@ -51,7 +51,7 @@ fn encode(sent: &Sent, version: ProtocolVersion, limits: &SessionLimits) -> Vec<
                 async_number: *order,
                 timeout_us: *code,
                 trace_id: *code,
-                // The last number is no user's, and nobody is told of.
+                // The last number is no user's, and is not told.
                 caller_uid: Some(*code).filter(|&uid| uid != u32::MAX),
             };
             let head = encode::transact(&call, extent(parcel), limits).expect("within limits");

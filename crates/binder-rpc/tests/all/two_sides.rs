@@ -46,7 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 struct TestSide {
     session: SessionObjects<u64, Address, u32>,
-    /// What it has of the other side; each counts as a proxy that somebody holds.
+    /// What it has of the other side; each counts as a proxy that the program holds.
     held: Vec<Address>,
     /// One-ways that run.
     running: Vec<(usize, Address, RpcTransaction<u32>)>,

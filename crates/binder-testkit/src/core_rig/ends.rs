@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// The last close: everybody is woken, then the file goes.
+    /// The last close: all threads are woken, then the file goes.
     pub(super) fn close(&mut self, process: usize) {
         let OpenFile { context, key, is_open, .. } = self.files[process];
         if !is_open {
@@ -71,7 +71,7 @@ impl World {
         while !self.ends_slowly && self.end_some() {}
     }
 
-    /// A descriptor of a file is closed: everybody is woken.
+    /// A descriptor of a file is closed: all threads are woken.
     pub(super) fn flush(&mut self, process: usize) {
         let OpenFile { context, key, .. } = self.files[process];
         if self.has_no_frontend {

@@ -63,7 +63,7 @@ fn find_daemon() -> Option<PathBuf> {
     ancestors.take_while(|pid| *pid > 1).find_map(daemon_beside)
 }
 
-/// A child of this process that is a driver. It is known by its name: what it has open not everybody may know.
+/// A child of this process that is a driver. It is known by its name, which every user may read; what it has open not.
 fn daemon_beside(parent: u32) -> Option<PathBuf> {
     let processes = fs::read_dir("/proc").ok()?.flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -100,7 +100,7 @@ fn tasks_of(process: &Path) -> impl Iterator<Item = PathBuf> {
     entries.flatten().map(|entry| entry.path())
 }
 
-/// Whether a thread runs, whatever it is about to do; not everybody may know.
+/// Whether a thread runs, whatever it is about to do; not every user may ask.
 fn is_running(task: &Path) -> bool {
     let call = fs::read_to_string(task.join("syscall"));
     call.is_ok_and(|call| call.starts_with("running"))

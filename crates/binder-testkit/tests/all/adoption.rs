@@ -184,7 +184,7 @@ fn who_claims_a_call_that_cannot_be_changes_nothing() {
     });
 }
 
-/// A manager that takes files, a client that knows it, and one that has called nobody.
+/// A manager that takes files, a client that knows it, and one that has made no call.
 fn with_three(rig: CoreRig, act: impl Fn(&CoreRig, [Party<'_>; 3])) {
     let stage = Stage::new(Box::new(rig));
     let flags = FLAT_BINDER_FLAG_ACCEPTS_FDS;

@@ -2,7 +2,7 @@
 //! by a file that is closed.
 //!
 //! Whatever happens, the others hear what the specification says (3.10, 6.2 to 6.4), the next call
-//! of each of them works, and nothing is left of anybody once all have gone.
+//! of each of them works, and nothing is left of any of them once all have gone.
 
 mod cast;
 mod scenario;

@@ -122,7 +122,7 @@ proptest! {
     }
 }
 
-/// Parcelables in each other, deeper than anybody means.
+/// Parcelables in each other, deeper than any interface means.
 fn nested(levels: usize, level: &[i32], end: &[i32]) -> Vec<u8> {
     let words = (0..levels).flat_map(|_| level).chain(end);
     words.flat_map(|word| word.to_le_bytes()).collect()

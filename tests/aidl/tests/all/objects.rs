@@ -433,7 +433,7 @@ fn parcels_become_parts_of_others() {
     let mut written = String::new();
     reader.read_to_string(&mut written).unwrap();
     assert_eq!(written, "one");
-    // Bytes that nobody wrote as an object are none.
+    // Bytes that were not written as an object are none.
     let mut forged = Parcel::new();
     [0x7362_2a85, 0, 1, 0, 0, 0, 12].iter().for_each(|word: &i32| forged.write(word).unwrap());
     forged.set_data_position(0).unwrap();

@@ -39,7 +39,7 @@ fn connect(format: WireFormat) -> (Arc<Side>, Arc<Side>, Strong<dyn ITest>) {
     (client, server, test)
 }
 
-// One test, so that nobody else opens files meanwhile.
+// One test, so that no other opens files meanwhile.
 #[test]
 fn every_type_travels_and_every_count_comes_back() {
     for format in FORMATS {

@@ -139,7 +139,7 @@ fn c235_a_removed_device_works_for_those_who_have_it(stage: &Stage) {
     let stage = Stage::new(Box::new(DeviceRig::new(&path, &path).unwrap()));
     let m = stage.manager();
     let p = stage.party();
-    // Whatever the rig needs to open is open once somebody was seen to wait.
+    // Whatever the rig needs to open is open once a thread was seen to wait.
     m.park();
     fs::remove_file(&path).unwrap();
     p.write(commands().call(0, Message::new(1)));

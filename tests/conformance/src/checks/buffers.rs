@@ -62,7 +62,7 @@ fn c170_c244_a_wrong_address_is_not_freed(stage: &Stage) {
     }
     m.write(commands().free(call.buffer));
     assert!(fits(&m, &p, WHOLE));
-    // Freed twice, by two threads: the second frees nothing of anybody else's.
+    // Freed twice, by two threads: the second frees no other buffer.
     let (_, again) = received(&m, &p, 64);
     assert_eq!(again.buffer, call.buffer);
     m.write(commands().free(again.buffer));

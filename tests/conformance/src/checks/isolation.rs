@@ -40,7 +40,7 @@ fn c241_forged_numbers_are_refused_and_reach_nobody(stage: &Stage) {
     let m = stage.manager();
     let (owner, friend, forger) = (stage.party(), stage.party(), stage.party());
     let handle = introduce(&m, &owner, (0x1110, 0x2220), &friend);
-    // Something of everybody's is under way.
+    // Each of them has something under way.
     friend.write(commands().request_death(handle, 0x77));
     friend.park_with(commands().call(handle, Message::new(1).bytes(b"for the owner")));
     let call = owner.read_call();

@@ -186,7 +186,7 @@ fn c125_c179_a_fresh_page_shows_zeroes(stage: &Stage) {
     let handle = introduce(&m, &q, OBJECT, &p);
     p.write(commands().oneway(handle, Message::new(1).bytes(&[0xaa; 3])));
     let received = q.read_call();
-    // What follows the data in its page was never written by anybody.
+    // What follows the data in its page was never written by a client.
     let in_page = received.buffer % 4096;
     let rest = usize::try_from(4096 - in_page).unwrap();
     let page = q.peek(received.buffer, rest);

@@ -71,7 +71,7 @@ fn c063_a_loss_that_was_made_good_is_not_told(stage: &Stage) {
     let (m, p, received) = sent(stage);
     acknowledge(&p);
     m.write(commands().free(received.buffer));
-    // Before anybody reads of the loss, the object is out again.
+    // Before any thread reads of the loss, the object is out again.
     let again = commands().oneway(0, Message::new(2).binder(PTR, COOKIE));
     expect!(p.thread().exchange(again) => [TransactionComplete]);
     p.assert_idle();

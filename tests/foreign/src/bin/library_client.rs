@@ -81,7 +81,7 @@ fn check_names(host: &Strong<dyn IHost>) -> Outcome {
     expect("declared", binder::is_declared(nobody)?, false)?;
     expect("instances", binder::get_declared_instances("foreign.INobody")?, Vec::<String>::new())?;
 
-    // Somebody who is waited for, and told of by a thread of the pool.
+    // A service that is waited for, and told of by a thread of the pool.
     let name = format!("foreign.IVisitor/{}", process::id());
     let waited_for = name.clone();
     let waiting = thread::spawn(move || binder::wait_for_service(&waited_for));

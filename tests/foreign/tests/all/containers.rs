@@ -9,7 +9,7 @@ fn stage_with(program: &str) -> Stage {
     Stage::of_c_program(place.parent().expect("it is cargo's target/tmp"), program)
 }
 
-/// Has `$container`, which is started again and again, call somebody outside at `$device`, and be called at
+/// Has `$container`, which is started again and again, call a service outside at `$device`, and be called at
 /// `$other`: a manager of one user is followed by none of another.
 const EXCHANGE: &str = r#"
 pool=$(dirname "$0")/pool_files
@@ -32,7 +32,7 @@ rm "$heard"
 
 const EXCHANGED: &str = "there, back\n";
 
-/// Ways into containers, for root and for everybody.
+/// Ways into containers, for root and for ordinary users.
 const OF_ROOT: [&str; 2] = ["unshare --pid --fork", "unshare --pid --fork --mount-proc"];
 const OF_ALL: [&str; 2] =
     ["unshare --user --map-root-user", "unshare --user --map-root-user --pid --fork"];

@@ -349,7 +349,7 @@ fn a_thread_that_exits_is_told_nothing_of_what_was_before() {
     assert!(!server.thread.is_serving(), "it is the driver's");
     assert_eq!(server.state(), LaneState::Cold);
     process.is_lent.set(false);
-    // One of a caller that is gone is nobody's.
+    // The lane of a caller that is gone belongs to no caller.
     process.adopts.set(Err(Errno::ESRCH));
     server.serve();
     server.thread.exit(&process);
@@ -384,7 +384,7 @@ fn a_thread_that_has_callers_wait_looks_at_no_lane_for_some_replies() {
             server.serve();
         }
     }
-    // What takes long while no caller waits is nobody's loss.
+    // What takes long while no caller waits holds up none.
     for _ in 0..3 {
         assert_eq!(server.run(&answer(), 256).0, DONE);
         assert_eq!(server.state(), LaneState::Warm);

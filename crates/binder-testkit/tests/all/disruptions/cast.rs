@@ -231,7 +231,7 @@ impl Cast<'_> {
         }
     }
 
-    /// Lets everybody finish what there is, and checks that each got what it is owed and is fit for
+    /// Lets each client finish what there is, and checks that each got what it is owed and is fit for
     /// another call.
     pub(crate) fn end(&mut self) {
         for by in Who::ALL {

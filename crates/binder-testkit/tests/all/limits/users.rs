@@ -1,4 +1,4 @@
-//! What all files of a user have counts together, and no more is left of him than somebody else keeps.
+//! What all files of a user have counts together, and no more is left of him than other users keep.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a thread or a process leaves that ends, and what many are told: a slice at a time, and nobody else
+//! What a thread or a process leaves that ends, and what many are told: a slice at a time, and no other thread
 //! waits for more.
 
 use binder_testkit::{CoreRig, Message, Party, Return, Stage, commands, introduce};

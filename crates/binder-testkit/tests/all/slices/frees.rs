@@ -25,7 +25,7 @@ fn a_buffer_is_free_when_the_call_returns() {
         let (buffer, was_begun) = begin_free(scene, slices);
         if was_begun {
             assert!(scene.census().pages_in_use > 0, "its room is taken until then");
-            // Somebody frees it once more: there is none of that address.
+            // A client frees it once more: there is none of that address.
             let helper = scene.m.thread();
             helper.start(helper.writing(&commands().free(buffer)));
         }

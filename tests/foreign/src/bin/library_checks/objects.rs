@@ -171,7 +171,7 @@ fn an_object_goes_back_and_forth() -> Outcome {
     becomes("objects", &before, || Ok(device.node_count()))?;
     expect("dropped while we hold it", drops.load(Ordering::Relaxed), 0)?;
     drop(object);
-    // A thread that was told that nobody else holds it may be about to let go.
+    // A thread that was told that no other process holds it may be about to let go.
     becomes("dropped", &1, || Ok(drops.load(Ordering::Relaxed)))
 }
 

@@ -76,7 +76,7 @@ impl Raw {
         self.receive(16 + 20 + 4);
     }
 
-    /// Serves the opening of a session in version 1, whose root object nobody looks at.
+    /// Serves the opening of a session in version 1, whose root object the test does not look at.
     pub(super) fn serve_opening(&mut self) {
         self.receive(16 + 8);
         self.send(&handshake::response(ProtocolVersion::V1));
