@@ -2,6 +2,7 @@
 
 mod circles;
 mod edges;
+mod manifest;
 mod names;
 mod sources;
 
@@ -10,6 +11,7 @@ use crate::Failure;
 /// Runs all checks and reports everything they find.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut complaints = edges::complaints()?;
+    complaints.extend(manifest::complaints()?);
     complaints.extend(circles::complaints()?);
     complaints.extend(names::complaints()?);
     complaints.extend(sources::complaints()?);

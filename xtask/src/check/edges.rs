@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::manifest::{Kind, dependencies};
 use crate::Failure;
 use crate::workspace::{files, root, text};
 
@@ -37,7 +38,7 @@ const RULES: &[Rule] = &[
     rule("pidns", &["idr"], Purity::Pure),
     rule("binder-core", &["binder-uapi", "idr", "pidns"], Purity::Pure),
     rule("binder-frontend", &["binder-core", "binder-uapi"], Purity::Pure),
-    rule("binder-lane", &["binder-ring"], Purity::PureBut("segment")),
+    rule("binder-lane", &[], Purity::PureBut("segment")),
     rule("binder-ring", &["binder-uapi"], Purity::PureBut("segment")),
     rule("binder-ring-client", &["binder-lane", "binder-ring", "binder-uapi"], Purity::Free),
     rule(
@@ -123,10 +124,14 @@ pub(super) fn complaints() -> Result<Vec<String>, Failure> {
             continue;
         };
         let directory = Path::new("crates").join(name);
-        for used in dependencies(&text(&directory.join("Cargo.toml"))?) {
-            if names.contains(&used) && !rule.may_use.contains(&used.as_str()) {
+        let used = dependencies(&text(&directory.join("Cargo.toml"))?, &[Kind::Normal]);
+        for used in used.iter().filter(|it| names.contains(it)) {
+            if !rule.may_use.contains(&used.as_str()) {
                 complaints.push(format!("crates/{name}: may not use {used}"));
             }
+        }
+        for granted in rule.may_use.iter().filter(|it| !used.iter().any(|used| used == *it)) {
+            complaints.push(format!("crates/{name}: may use {granted}, and does not"));
         }
         complaints.extend(impurities(rule, &directory)?);
     }
@@ -155,21 +160,6 @@ fn row<'p>(page: &'p str, name: &str) -> Option<Vec<&'p str>> {
     let mut used: Vec<_> = last.split('`').skip(1).step_by(2).collect();
     used.sort_unstable();
     Some(used)
-}
-
-/// The names in the `[dependencies]` of a manifest.
-fn dependencies(manifest: &str) -> Vec<String> {
-    let mut is_inside = false;
-    let mut names = Vec::new();
-    for line in manifest.lines() {
-        if line.starts_with('[') {
-            is_inside = line == "[dependencies]"
-                || (line.starts_with("[target.") && line.ends_with(".dependencies]"));
-        } else if is_inside && let Some(end) = line.find(['.', ' ', '=']) {
-            names.push(line[..end].to_owned());
-        }
-    }
-    names
 }
 
 fn impurities(rule: &Rule, directory: &Path) -> Result<Vec<String>, Failure> {
@@ -207,12 +197,5 @@ mod tests {
         assert_eq!(row(page, "a"), Some(vec![]));
         assert_eq!(row(page, "b"), Some(vec!["c", "d"]));
         assert_eq!(row(page, "c"), None);
-    }
-
-    #[test]
-    fn only_real_dependencies_count() {
-        let manifest = "[package]\nname = \"a\"\n[dependencies]\nidr.workspace = true\n\
-                        libc = \"1\"\n[dev-dependencies]\nproptest = \"1\"\n";
-        assert_eq!(dependencies(manifest), ["idr", "libc"]);
     }
 }
