@@ -1,7 +1,7 @@
 //! Where a process has its receive buffer mapped, and whether it still has.
 //!
-//! The kernel does not tell of mmap(2) and munmap(2): the driver looks at /proc, which takes as long as others keep the process's mappings to
-//! themselves. So none of this is done with a lock held.
+//! The kernel does not tell of mmap(2) and munmap(2): the driver looks at /proc, which takes as long as others keep the
+//! process's mappings to themselves. So none of this is done with a lock held.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
