@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::manifest::{Kind, dependencies};
+use super::manifest::{NORMAL, dependencies};
 use crate::Failure;
 use crate::workspace::{files, root, text};
 
@@ -124,7 +124,7 @@ pub(super) fn complaints() -> Result<Vec<String>, Failure> {
             continue;
         };
         let directory = Path::new("crates").join(name);
-        let used = dependencies(&text(&directory.join("Cargo.toml"))?, &[Kind::Normal]);
+        let used = dependencies(&text(&directory.join("Cargo.toml"))?, NORMAL);
         for used in used.iter().filter(|it| names.contains(it)) {
             if !rule.may_use.contains(&used.as_str()) {
                 complaints.push(format!("crates/{name}: may not use {used}"));

@@ -3,40 +3,24 @@
 use std::path::Path;
 
 use crate::Failure;
-use crate::workspace::{files, root, text};
+use crate::workspace::{files, text};
 
 /// The one of our libraries that is not called as its package is.
 const LIBBINDER: (&str, &str) = ("libbinder", "binder");
 
-/// The kinds of dependencies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Normal,
-    Dev,
-    Build,
-}
+/// What a program is built of.
+pub(super) const NORMAL: &[&str] = &["dependencies"];
+/// That, and what its tests and its build script are.
+const ALL: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
 
-impl Kind {
-    const ALL: [Self; 3] = [Self::Normal, Self::Dev, Self::Build];
-
-    /// The kind of what stands under a heading of a manifest, also of one target's.
-    fn of_heading(heading: &str) -> Option<Self> {
-        match heading.trim_matches(['[', ']']).rsplit('.').next()? {
-            "dependencies" => Some(Self::Normal),
-            "dev-dependencies" => Some(Self::Dev),
-            "build-dependencies" => Some(Self::Build),
-            _ => None,
-        }
-    }
-}
-
-/// The names of the dependencies in a manifest that are of these kinds.
-pub(super) fn dependencies(manifest: &str, kinds: &[Kind]) -> Vec<String> {
+/// The names of the dependencies in these tables of a manifest, also in those of one target.
+pub(super) fn dependencies(manifest: &str, tables: &[&str]) -> Vec<String> {
     let mut is_inside = false;
     let mut names = Vec::new();
     for line in manifest.lines() {
-        if line.starts_with('[') {
-            is_inside = Kind::of_heading(line).is_some_and(|kind| kinds.contains(&kind));
+        if let Some(heading) = line.strip_prefix('[') {
+            let table = heading.trim_end_matches(']').rsplit('.').next();
+            is_inside = table.is_some_and(|table| tables.contains(&table));
         } else if is_inside && let Some(end) = line.find(['.', ' ', '=']) {
             // Not a comment, nor what goes on from the line before.
             if line.starts_with(|it: char| it.is_ascii_alphanumeric()) {
@@ -50,16 +34,13 @@ pub(super) fn dependencies(manifest: &str, kinds: &[Kind]) -> Vec<String> {
 /// Dependencies of our crates that none of their sources names.
 pub(super) fn complaints() -> Result<Vec<String>, Failure> {
     let mut complaints = Vec::new();
-    for manifest in files("crates", &["toml"])? {
-        let Some(directory) = manifest.parent().filter(|_| manifest.ends_with("Cargo.toml")) else {
-            continue;
-        };
-        let sources = sources(directory)?;
-        for name in dependencies(&text(&manifest)?, &Kind::ALL) {
+    let manifests = files("crates", &["toml"])?;
+    for manifest in manifests.iter().filter(|it| it.ends_with("Cargo.toml")) {
+        let sources = sources(&manifest.with_file_name(""))?;
+        for name in dependencies(&text(manifest)?, ALL) {
             let called = if name == LIBBINDER.0 { LIBBINDER.1 } else { &name.replace('-', "_") };
-            if !sources.iter().any(|source| names_crate(source, called)) {
-                let shown = manifest.strip_prefix(root()).unwrap_or(&manifest).display();
-                complaints.push(format!("{shown}: {name} is not used"));
+            if !sources.iter().any(|source| has_word(source, called)) {
+                complaints.push(format!("{}: {name} is not used", manifest.display()));
             }
         }
     }
@@ -71,9 +52,8 @@ fn sources(directory: &Path) -> Result<Vec<String>, Failure> {
     let mut sources = Vec::new();
     for path in files(&directory.to_string_lossy(), &["rs"])? {
         let source = text(&path)?;
-        let beside = path.parent().unwrap_or(directory);
         for borrowed in borrowed(&source) {
-            sources.push(text(&beside.join(borrowed))?);
+            sources.push(text(&path.with_file_name(borrowed))?);
         }
         sources.push(source);
     }
@@ -85,16 +65,9 @@ fn borrowed(source: &str) -> impl Iterator<Item = &str> {
     source.lines().filter_map(|line| line.trim().strip_prefix("#[path = \"")?.strip_suffix("\"]"))
 }
 
-/// Whether a source has the name of a crate in it, as a word.
-fn names_crate(source: &str, name: &str) -> bool {
-    let is_of_word = |character: Option<char>| {
-        character.is_some_and(|it| it == '_' || it.is_ascii_alphanumeric())
-    };
-    source.match_indices(name).any(|(start, _)| {
-        let end = start + name.len();
-        !is_of_word(source[..start].chars().next_back())
-            && !is_of_word(source[end..].chars().next())
-    })
+/// Whether a source has this word in it, such as the name of a crate.
+fn has_word(source: &str, word: &str) -> bool {
+    source.split(|it: char| it != '_' && !it.is_ascii_alphanumeric()).any(|it| it == word)
 }
 
 #[cfg(test)]
@@ -102,12 +75,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dependencies_are_told_by_kind() {
+    fn dependencies_are_told_by_table() {
         let manifest = "[package]\nname = \"a\"\n[dependencies]\n# Why.\nidr.workspace = true\n\
                         libc = \"1\"\n\n[target.'cfg(loom)'.dev-dependencies]\nproptest = \"1\"\n";
-        assert_eq!(dependencies(manifest, &[Kind::Normal]), ["idr", "libc"]);
-        assert_eq!(dependencies(manifest, &[Kind::Dev]), ["proptest"]);
-        assert_eq!(dependencies(manifest, &Kind::ALL).len(), 3);
+        assert_eq!(dependencies(manifest, NORMAL), ["idr", "libc"]);
+        assert_eq!(dependencies(manifest, &["dev-dependencies"]), ["proptest"]);
+        assert_eq!(dependencies(manifest, ALL).len(), 3);
     }
 
     #[test]
@@ -118,9 +91,9 @@ mod tests {
 
     #[test]
     fn a_crate_is_named_by_a_word() {
-        assert!(names_crate("use serde::Serialize;", "serde"));
-        assert!(names_crate("x(serde_json::json!({}))", "serde_json"));
-        assert!(!names_crate("serde_json::json!({})", "serde"));
-        assert!(!names_crate("my_serde::it()", "serde"));
+        assert!(has_word("use serde::Serialize;", "serde"));
+        assert!(has_word("x(serde_json::json!({}))", "serde_json"));
+        assert!(!has_word("serde_json::json!({})", "serde"));
+        assert!(!has_word("my_serde::it()", "serde"));
     }
 }
