@@ -24,6 +24,7 @@ mod log;
 mod man;
 mod metrics;
 mod mount;
+mod mount_turn;
 mod mounts;
 mod oci;
 mod preload;

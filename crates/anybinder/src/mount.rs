@@ -17,6 +17,7 @@ use crate::limits_file::LimitsFile;
 use crate::links::{self, Links};
 use crate::log;
 use crate::metrics;
+use crate::mount_turn::MountTurn;
 use crate::mounts::{self, MountState};
 use crate::servicemanager;
 
@@ -43,6 +44,7 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
         driver_options.limits = limits.read()?;
     }
     let metrics = metrics::listen(options.metrics.address)?;
+    let turn = MountTurn::wait_at(&dir);
     let place = place_at(&dir, options.replace)?;
     let (dev, devices) = (Path::new(links::DEV), &options.devices.names);
     let links = match (options.links, options.no_links) {
@@ -61,6 +63,7 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
         let (own, metrics) = (own.clone(), metrics);
         move |session: &MountedBinderfs| {
             own.is_mounted_as(session);
+            drop(turn);
             metrics.map_or(Ok(()), |listener| metrics::serve_driver(listener, session))
         }
     };

@@ -102,6 +102,31 @@ fn one_that_is_served_is_replaced_only_if_wished_and_those_who_use_it_keep_it() 
 }
 
 #[test]
+fn of_several_that_replace_one_at_once_one_stays() {
+    let told = in_private_mounts(
+        "for round in 1 2 3 4 5; do
+             mounts=
+             for nth in 1 2 3 4; do
+                 $PROGRAM mount $DIR --devices of$nth --replace & mounts=\"$mounts $!\"
+             done
+             for mount in $mounts; do wait $mount; done
+             shown=$(ls $DIR | grep -c of)
+             until [ $(driver_of | wc -l) = 1 ]; do sleep 0.01; done
+             echo $shown of $(grep -c \" $DIR \" /proc/self/mounts)
+         done
+         # Another user's lock is not waited for for ever.
+         flock --no-fork /mnt sleep 60 & lock=$!
+         until ! flock --nonblock /mnt true; do sleep 0.01; done
+         $PROGRAM mount $DIR --replace 2>&1
+         kill $lock
+         umount $DIR",
+    );
+    let Some(told) = told else { return };
+    assert!(told.starts_with(&"1 of 1\n".repeat(5)), "{told}");
+    assert!(told.contains("not locked: others may mount at the same moment"), "{told}");
+}
+
+#[test]
 fn one_whose_driver_is_gone_gives_way() {
     let told = in_private_mounts(
         "$PROGRAM mount $DIR
