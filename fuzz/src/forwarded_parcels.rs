@@ -138,7 +138,7 @@ fn write(
     Ok(())
 }
 
-/// Writes a part behind its length, which counts so many bytes less than from itself on.
+/// Writes a part behind its length, which counts that many bytes less than from itself on.
 fn counted(
     parcel: &mut BorrowedParcel<'_>,
     less: i32,

@@ -10,7 +10,7 @@ use binder_rpc::relay::{
 
 /// What a unit of an amount stands for.
 const UNIT_BYTES: usize = 700;
-/// As many pieces may be on their way, however short they are.
+/// How many pieces may be on their way, however short they are.
 const PIECES_MAX: usize = RELAY_WINDOW_BYTES >> 10;
 
 /// Plays the steps, and checks what holds whatever they are.

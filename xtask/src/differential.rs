@@ -186,7 +186,7 @@ const IN_FLOODS: &[&str] = &[
 ];
 
 /// On a busy machine a thread may be taken for asleep whose answer is on its way. So many seeds may differ by that, if they
-/// do not in so many more plays.
+/// do not in this many more plays.
 const MOST_LATE: usize = 2;
 const MORE_PLAYS: usize = 5;
 
@@ -196,7 +196,7 @@ const CONTEXT: usize = 12;
 /// The subcommand.
 #[derive(clap::Args)]
 pub(crate) struct Plays {
-    /// Plays so many seeds
+    /// Plays that many seeds
     #[arg(long, default_value_t = RECORDED)]
     seeds: u64,
     /// Begins with this seed

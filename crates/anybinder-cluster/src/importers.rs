@@ -24,7 +24,7 @@ use crate::users::{CallingUsers, PermittedUsers};
 
 /// How long a look-up waits for a service of another machine.
 const BRING_TIME: Duration = Duration::from_secs(5);
-/// For so long the same machines are not tried again.
+/// How long the same machines are not tried again.
 const FAILURE_TIME: Duration = Duration::from_millis(250);
 /// What an importer says when it is registered.
 pub(crate) const READY: &str = "ready";

@@ -17,7 +17,7 @@ use crate::cli::ManagerArguments;
 use crate::failure::{Failure, failed};
 use crate::servicemanager;
 
-/// For so long a manager of the command's own may come after the first call for one: Android's libraries call for theirs while it
+/// How long a manager of the command's own may take after the first call for one: Android's libraries call for theirs while it
 /// starts, which on a busy machine takes a second and more.
 const PATIENCE: Duration = Duration::from_secs(5);
 const O_NONBLOCK: i32 = 0o4000;

@@ -32,7 +32,7 @@ macro_rules! say {
     }};
 }
 
-/// After so many calls in a row a thread asks for a lane, as with the preloaded library, of which the demo has no need.
+/// After this many calls in a row a thread asks for a lane, as with the preloaded library, of which the demo has no need.
 const BUSY_CALLS: u32 = 32;
 
 /// The one thing that the service can do.

@@ -21,7 +21,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::failure::{Failure, failed};
 
-/// Lines that wait for the writer take so much memory at most.
+/// Lines that wait for the writer take this much memory at most.
 const QUEUE_BYTES: usize = 256 << 10;
 /// How long a process that ends waits for its last lines to be written.
 const FLUSH_TIME: Duration = Duration::from_millis(500);
@@ -208,7 +208,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits for so long at most until nothing waits.
+    /// Waits for that long at most until nothing waits.
     fn wait_until_written(&self, time: Duration) {
         let is_busy = |lines: &mut Lines| lines.is_writing || !lines.waiting.is_empty();
         drop(self.changed.wait_timeout_while(self.lock(), time, is_busy));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use binder_os::file_lock;
 
-/// Whoever may read a directory may lock it for ever, so a turn is not waited for longer.
+/// Any process that may read a directory may lock it for ever, so a turn is waited for no longer than this.
 const WAIT_AT_MOST: Duration = Duration::from_secs(5);
 
 /// The turn of this `mount`, until it is dropped, here or in a process that was forked meanwhile.

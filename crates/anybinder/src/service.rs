@@ -66,7 +66,7 @@ impl Asked {
         Self::at(&arguments.device, arguments.json, patience)
     }
 
-    /// Asks the manager of a device, for which it waits so long.
+    /// Asks the manager of a device, for which it waits that long.
     fn at(device: &Path, is_json: bool, patience: Duration) -> Result<Self, Failure> {
         let path = device.display().to_string();
         let device = ProcessState::init_with_driver(device);

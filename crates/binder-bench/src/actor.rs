@@ -41,7 +41,7 @@ enum Ending {
 #[derive(Debug)]
 pub(crate) struct ActorLink(BufReader<UnixStream>);
 
-/// So long a bench waits for what must come, however slow the machine: an actor that takes long to get ready tells of
+/// How long a bench waits for what must come, however slow the machine: an actor that takes long to get ready tells of
 /// each part. What takes longer hangs.
 pub(crate) const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 

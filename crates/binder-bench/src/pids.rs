@@ -100,7 +100,7 @@ const LONG_ENOUGH: Duration = Duration::from_millis(50);
 /// Filling a table takes as long as it takes.
 const FOREVER: Duration = Duration::MAX;
 
-/// So many different processes are looked up, or all there are.
+/// How many different processes are looked up, if there are that many.
 const LOOKUPS: usize = 1 << 16;
 
 pub(crate) fn run(options: &PidsOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {

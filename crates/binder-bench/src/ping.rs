@@ -67,7 +67,7 @@ pub struct PingOptions {
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
 
-    /// Measure also calls that bring so many files, and whose replies bring them back
+    /// Measure also calls that bring that many files, and whose replies bring them back
     #[arg(long, value_name = "COUNTS", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_FILES)))]
     descriptors: Vec<u32>,

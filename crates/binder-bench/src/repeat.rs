@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const BATCH: Duration = Duration::from_micros(50);
 
 /// The median time of `act` in nanoseconds, over batches of it that together last as long as the
-/// budget, or until it has been done so many times.
+/// budget, or until it has been done that many times.
 pub(crate) fn median_ns(budget: Duration, limit: Option<u32>, mut act: impl FnMut()) -> f64 {
     let (mut times, mut done, mut batch) = (Vec::new(), 0, 1);
     let limit = limit.unwrap_or(u32::MAX);
@@ -29,7 +29,7 @@ pub(crate) fn median_ns(budget: Duration, limit: Option<u32>, mut act: impl FnMu
     median(&mut times)
 }
 
-/// The time of doing `act` so many times, in nanoseconds; never 0, for a clock that stands still has not proven
+/// The time of doing `act` that many times, in nanoseconds; never 0, for a clock that stands still has not proven
 /// that nothing was done.
 #[expect(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
 pub(crate) fn batch_ns<T>(count: u32, mut act: impl FnMut() -> T) -> f64 {
@@ -40,7 +40,7 @@ pub(crate) fn batch_ns<T>(count: u32, mut act: impl FnMut() -> T) -> f64 {
     start.elapsed().as_nanos().max(1) as f64
 }
 
-/// Counts rounds: at least so many, and as many more as fit into the budget.
+/// Counts rounds: at least that many, and as many more as fit into the budget.
 pub(crate) fn rounds(least: u32, budget: Duration) -> impl Iterator<Item = u32> {
     let start = Instant::now();
     (0..).take_while(move |round| *round < least || start.elapsed() < budget)

@@ -69,9 +69,9 @@ struct Row {
     daemon_cpu_ns: u64,
     /// Of client, server and daemon.
     all_cpu_ns: u64,
-    /// Of the daemon's time, so much the lock was held for.
+    /// How much of the daemon's time the lock was held.
     share: f64,
-    /// How many times as fast the daemon's work for one device is at most, with so many processors.
+    /// How many times as fast the daemon's work for one device is at most, with that many processors.
     times_of_8: f64,
     times_of_16: f64,
     times_of_64: f64,
@@ -223,7 +223,7 @@ impl Row {
     }
 }
 
-/// How many times as fast work is with so many processors of which `serial` is done by one at a time: Amdahl's law.
+/// How many times as fast work is with that many processors of which `serial` is done by one at a time: Amdahl's law.
 fn speedup(serial: f64, processors: f64) -> f64 {
     1.0 / (serial + (1.0 - serial) / processors)
 }

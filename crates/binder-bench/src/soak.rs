@@ -108,7 +108,7 @@ struct Crowd<'a> {
 
 /// How often the server is asked how things are.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// A server that has received nothing for so long after the last client's end has received all.
+/// A server that has received nothing for this long after the last client's end has received all.
 const SETTLED_AFTER: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(options: &SoakOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {

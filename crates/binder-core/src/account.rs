@@ -153,21 +153,21 @@ const PER_FILE: Amounts = Amounts::of_each(usize::MAX)
     .with(Resource::Deaths, 1 << 20)
     .with(Resource::Freezes, 1 << 16)
     .with(Resource::Calls, 1 << 14)
-    // As many as the share of one-ways of one receive buffer holds.
+    // What the share of one-ways of one receive buffer holds.
     .with(Resource::Oneways, 1 << 18)
     .with(Resource::Unread, 1 << 16)
     .with(Resource::Descriptors, 1 << 10);
 
 impl Default for Limits {
     fn default() -> Self {
-        // As many objects as four open files may have that have all they can.
+        // The objects of four open files that have all they can.
         let per_user = Amounts(PER_FILE.0.map(|most| most.saturating_mul(4)));
         Self {
             per_file: PER_FILE,
             per_user: per_user
                 .with(Resource::Processes, 1 << 13)
                 .with(Resource::Opens, 1 << 14)
-                // As much as 256 receive buffers that are full to the brim.
+                // The bytes of 256 receive buffers that are full to the brim.
                 .with(Resource::Bytes, 1 << 30),
             all_bytes: usize::MAX,
         }
@@ -271,7 +271,7 @@ impl Context {
         charge_for(kind).map_or(Ok(()), |resource| self.check_counted_quota(sender, resource))
     }
 
-    /// Whether an open file that has so much, and its user, may have more.
+    /// Whether an open file that has that much, and its user, may have more.
     fn check_quota(
         &mut self,
         process: ProcessKey,

@@ -62,7 +62,7 @@ pub(crate) struct Layout {
 }
 
 impl Sizes {
-    /// The sizes that a send claims, with a label of so many bytes.
+    /// The sizes that a send claims, with a label of that many bytes.
     ///
     /// # Errors
     ///

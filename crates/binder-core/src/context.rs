@@ -123,7 +123,7 @@ impl Context {
         Self { budget, ..self }
     }
 
-    /// The same, whose calls go on in slices of so many objects: fewer than usual, for tests.
+    /// The same, whose calls go on in slices of that many objects: fewer than usual, for tests.
     #[must_use]
     pub fn in_slices_of(self, objects: usize) -> Self {
         Self { slice: Slice::of(objects), ..self }

@@ -23,7 +23,7 @@ use crate::thread::ThreadKey;
 use crate::transaction::{TransactionKey, TransactionKind};
 use crate::write_read::Outcome;
 
-/// As much memory is kept as a call needs: its caller and its receiver read at the same time.
+/// How many are kept: what a call needs, whose caller and receiver read at the same time.
 const KEPT_RETURNS: usize = 2;
 
 /// What the front end must write before the call can go on: [`Context::finish_copy_out`].
@@ -315,7 +315,7 @@ impl Context {
         Err(Errno::EINVAL)
     }
 
-    /// As many bytes of a read can be written, as far as is known.
+    /// How many bytes of a read can be written, as far as is known.
     pub(crate) fn proven_len(&self, thread: ThreadKey, request: &BinderWriteRead) -> usize {
         let ClaimedAddr(address) = start_of(request);
         usize::try_from(self.threads[thread].proven.len_at(address)).unwrap_or(usize::MAX)

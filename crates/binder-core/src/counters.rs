@@ -5,7 +5,7 @@ use binder_uapi::{
     BR_TRANSACTION_COMPLETE, payload_len,
 };
 
-/// `BC_` codes are numbered from 0; so many are known.
+/// `BC_` codes are numbered from 0; this many are known.
 const COMMANDS: usize = 22;
 /// The same of `BR_` codes.
 const RETURNS: usize = 23;

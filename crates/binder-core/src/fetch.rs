@@ -22,16 +22,16 @@ use crate::error::Errno;
 use crate::scatter::Pieces;
 use crate::transaction::TransactionKind;
 
-/// As much of a write buffer as is fetched at once: enough for a reply with its clean-up.
+/// How much of a write buffer is fetched at once: enough for a reply with its clean-up.
 const PIECE_BYTES: usize = 256;
 /// A piece has room for no more sends than this.
 const MAX_SENDS: usize = PIECE_BYTES / (CODE_BYTES + size_of::<BinderTransactionData>());
 /// A piece ends with the send that brings what is fetched along beyond this.
 const ENOUGH_BYTES: usize = 64 << 10;
 const CODE_BYTES: usize = 4;
-/// Data of so many bytes is worth an early reservation.
+/// Data of this many bytes is worth an early reservation.
 const LARGE_BYTES: usize = 16 << 10;
-/// As much memory of a payload is kept for the next.
+/// How much memory of a payload is kept for the next.
 const KEPT_BYTES: usize = 128 << 10;
 
 /// The next commands of a write buffer.
@@ -57,7 +57,7 @@ pub(crate) struct Payload {
     /// The data; if there are offsets, with room for these and with the scatter-gather pieces, as they
     /// will lie in the receiver's buffer.
     pub(crate) bytes: Vec<u8>,
-    /// As many bytes of data were put into an early reservation instead, or as many of them as
+    /// How many bytes of data were put into an early reservation instead: all, or those that
     /// could be read.
     pub(crate) placed_bytes: usize,
     /// That reservation, until the send takes it up.

@@ -36,7 +36,7 @@ pub(crate) struct Reference {
 #[derive(Debug)]
 pub(crate) struct ReferenceTable {
     ids: IdPool,
-    /// As long as the highest handle in use; ids are dense, so this wastes little.
+    /// Reaches to the highest handle in use; ids are dense, so this wastes little.
     by_handle: Vec<Option<ReferenceKey>>,
     by_node: BTreeMap<NodeKey, ReferenceKey>,
 }

@@ -21,7 +21,7 @@ pub(crate) enum MemoryOf {
 }
 
 impl Context {
-    /// Gives back up to `most` pages of any process that have been idle while so many turns ended, and returns
+    /// Gives back up to `most` pages of any process that have been idle while that many turns ended, and returns
     /// how many.
     pub fn reclaim_idle_pages(
         &mut self,
@@ -45,7 +45,7 @@ impl Context {
         }
     }
 
-    /// Gives back up to `most` pages of a process that have been idle while so many turns ended, the one
+    /// Gives back up to `most` pages of a process that have been idle while that many turns ended, the one
     /// that has been for longest first, and returns how many.
     pub(crate) fn reclaim_idle_of(
         &mut self,

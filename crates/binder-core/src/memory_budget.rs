@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// So much memory for receive buffers. Clones count together: all devices of a daemon share one.
+/// How much memory receive buffers may take. Clones count together: all devices of a daemon share one.
 ///
 /// Pages that live buffers touch are what counts against the limit. Idle ones may exceed it for a moment,
 /// until the front end has had them given back.

@@ -23,7 +23,7 @@ enum Page {
 pub(crate) struct Pages {
     /// Pays for them.
     budget: MemoryBudget,
-    /// As long as the highest page that has memory, or longer.
+    /// Reaches to the highest page that has memory, or further.
     states: Vec<Page>,
     /// How many have memory.
     present: u32,
@@ -124,7 +124,7 @@ impl Pages {
         self.turn = self.turn.wrapping_add(1);
     }
 
-    /// Gives up the page that has been idle longest, if it has been for so many ends of turns.
+    /// Gives up the page that has been idle longest, if it has been for that many ends of turns.
     pub(crate) fn reclaim(&mut self, least_turns: u32) -> Option<u32> {
         let page = self.oldest_idle?;
         if let Page::Idle { since, older, newer } = self.states[page as usize] {
@@ -206,7 +206,7 @@ impl Drop for Pages {
     }
 }
 
-/// What so many pages take.
+/// What that many pages take.
 fn bytes_of(pages: u32) -> usize {
     pages as usize * PAGE_BYTES as usize
 }

@@ -32,12 +32,12 @@ const MAX_READ_BYTES: usize = 64 << 10;
 pub(crate) struct Returns {
     pub(crate) bytes: Vec<u8>,
     room: usize,
-    /// As many bytes were in the read buffer before.
+    /// How many bytes were in the read buffer before.
     consumed: u64,
     pub(crate) begins_with_noop: bool,
     /// Whether it takes items of the process: found out before the first.
     takes_process_work: bool,
-    /// As many bytes can be written, as far as is known.
+    /// How many bytes can be written, as far as is known.
     proven_len: usize,
 }
 

@@ -5,7 +5,7 @@
 
 /// Objects that one slice translates, lets go of or ends: about 200 us' worth.
 const SLICE_OBJECTS: usize = 256;
-/// To tell a watcher of something wakes a thread, which takes as long as so many objects do.
+/// To tell a watcher of something wakes a thread, which takes as long as this many objects do.
 pub(crate) const OBJECTS_OF_WATCHER: usize = 4;
 /// Bytes of a receive buffer that one slice stores, or clears: with fresh pages about 100 us' worth.
 pub(crate) const SLICE_BYTES: u32 = 256 << 10;
@@ -24,13 +24,13 @@ impl Default for Slice {
 }
 
 impl Slice {
-    /// Slices of so many objects, at least one.
+    /// Slices of that many objects, at least one.
     pub(crate) fn of(objects: usize) -> Self {
         let objects = objects.max(1);
         Self { objects, left: objects }
     }
 
-    /// As many as each deals with.
+    /// How many objects each slice deals with.
     pub(crate) fn objects(&self) -> usize {
         self.objects
     }

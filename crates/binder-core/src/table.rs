@@ -10,7 +10,7 @@ use slab::Slab;
 /// Names one entry of a table for as long as that entry lives.
 ///
 /// The generation tells a later tenant of the same slot from this one. It repeats after 2^32
-/// insertions: a key that a client can keep for so long is checked against its owner as well.
+/// insertions: a key that a client can keep for that long is checked against its owner as well.
 pub struct Key<T> {
     slot: u32,
     generation: u32,
@@ -68,7 +68,7 @@ impl<T> fmt::Debug for Key<T> {
 
 /// Slots that a table keeps in any case.
 const KEPT_SLOTS: usize = 64;
-/// A table is shrunk when fewer of its slots have entries: one in so many.
+/// A table is shrunk when fewer of its slots have entries: one in this many.
 const SPARSE: usize = 4;
 
 /// Objects of one kind, found by key in constant time.

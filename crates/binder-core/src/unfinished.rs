@@ -79,9 +79,9 @@ pub(crate) struct EndingBuffer {
     /// Its bytes are to be cleared.
     is_cleared: bool,
     held: Vec<BufferHold>,
-    /// So many of its holds are let go of.
+    /// How many of its holds have been let go of.
     let_go: usize,
-    /// So many of its bytes are cleared, if they are to be.
+    /// How many of its bytes have been cleared, if they are to be.
     cleared: u32,
 }
 

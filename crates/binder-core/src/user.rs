@@ -78,7 +78,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `EMFILE`, as for other things that a user may open only so many of (inotify_init(2)).
+    /// `EMFILE`, as for other things that a user may open only that many of (inotify_init(2)).
     pub(crate) fn check_open_quota(&mut self, opener: &Opener) -> Result<(), Errno> {
         let Opener { uid, pid, .. } = opener;
         let user = self.user_keys.get(uid).map(|user| &self.users[*user]);

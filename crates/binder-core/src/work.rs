@@ -66,7 +66,7 @@ pub(crate) struct QueuedWork {
     ticket: i64,
 }
 
-/// Room for so many items stays when the last has gone.
+/// Room for this many items stays when the last has gone.
 const KEPT_ENTRIES: usize = 64;
 
 /// A todo list: first in, first out, with removal from the middle.

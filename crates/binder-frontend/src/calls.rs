@@ -18,7 +18,7 @@ use crate::carried_returns::CarriedReturns;
 use crate::ioctl::IoctlData;
 use crate::request::RequestContext;
 
-/// A table of so many calls keeps its capacity.
+/// A table of this many calls keeps its capacity.
 const KEPT_CALLS: usize = 64;
 
 /// An ioctl, from its request to its answer.

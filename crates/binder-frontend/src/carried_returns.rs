@@ -10,7 +10,7 @@ const ADDRESSES_END: u64 = 1 << 63;
 pub(crate) struct CarriedReturns {
     /// Where the client wants them.
     start: u64,
-    /// As many bytes of them have room.
+    /// How many bytes of them have room.
     room_bytes: usize,
     bytes: Vec<u8>,
 }
@@ -22,7 +22,7 @@ impl CarriedReturns {
         self.bytes.clear();
     }
 
-    /// From now on carries what is for `start`, as far as it fits into so many bytes.
+    /// From now on carries what is for `start`, as far as it fits into that many bytes.
     pub(crate) fn begin(&mut self, start: u64, room_bytes: usize) {
         let there = usize::try_from(ADDRESSES_END.saturating_sub(start)).unwrap_or(usize::MAX);
         (self.start, self.room_bytes) = (start, room_bytes.min(there));

@@ -11,7 +11,7 @@ use crate::calls::Call;
 use crate::ioctl::IoctlData;
 use crate::request::RequestContext;
 
-/// So many of a kind are kept: for a call, and for the one that it wakes.
+/// How many of each kind are kept: one for a call, and one for the call that it wakes.
 const KEPT: usize = 2;
 
 /// A few of each kind, for the next calls.

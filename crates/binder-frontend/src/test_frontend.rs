@@ -121,7 +121,7 @@ impl TestFrontend {
         self.ioctl(unique, tid, BINDER_VERSION, &[0; 4])
     }
 
-    /// A thread writes so many bytes of commands.
+    /// A thread writes that many bytes of commands.
     pub(crate) fn write(&mut self, unique: u64, tid: u32, len: u64) -> Box<AccessRequest> {
         let write = BinderWriteRead { write_size: len, ..BinderWriteRead::default() };
         access(self.ioctl(unique, tid, BINDER_WRITE_READ, write.as_bytes()))

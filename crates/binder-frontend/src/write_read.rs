@@ -15,7 +15,7 @@ use crate::frontend::Frontend;
 use crate::ioctl::IoctlData;
 use crate::request::RequestContext;
 
-/// As many pieces of one write buffer are fetched before others go first: some ten sends.
+/// How many pieces of one write buffer are fetched before others go first: some ten sends.
 const PIECES_IN_A_ROW: u32 = 4;
 
 impl<F: Clone> Frontend<F> {

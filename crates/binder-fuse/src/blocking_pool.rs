@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use crate::quota::Account;
 
-/// As many threads as there are at most.
+/// How many threads there are at most.
 const MAX_THREADS: usize = 64;
-/// As many of them as work for one user at the same time.
+/// How many of them may work for one user at the same time.
 const MAX_PER_USER: usize = 32;
-/// As many of those as work for one process.
+/// How many of those may work for one process.
 const MAX_PER_PROCESS: usize = 4;
 
 /// How long one waits for work while another does so as well.

@@ -17,9 +17,9 @@ use binder_os::{Broker, Surroundings, ThreadStatus, UserAndGroup};
 use crate::files::HeldFile;
 use crate::strings::errno;
 
-/// As many brokers as run at the same time: users that receive files.
+/// How many brokers may run at the same time: one for each user that receives files.
 const MAX_BROKERS: usize = 16;
-/// Users whose broker does not start, and did not before, wait for so long until it is tried again.
+/// How long users whose broker did not start twice in a row wait until it is tried again.
 const RESTART_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The brokers of a session.
@@ -46,7 +46,7 @@ enum State {
     #[default]
     Nothing,
     Broker(SharedBroker),
-    /// It did not start, so many times in succession, and last then.
+    /// It did not start: how many times in succession, when last, and why.
     Failed(u32, Instant, StartError),
 }
 

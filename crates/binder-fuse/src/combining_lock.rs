@@ -19,7 +19,7 @@ use loom::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Capacity for so many jobs stays when the last in line has gone.
+/// Capacity for this many jobs stays when the last in line has gone.
 const KEPT_JOBS: usize = 64;
 
 /// State `S`, and jobs `J` in line for it.

@@ -21,7 +21,7 @@ const RESERVED: u64 = 64;
 /// Of the mappings that the kernel allows, this part stays for the daemon itself.
 const RESERVED_MAPPINGS: u64 = 8;
 
-/// With fewer than so many a process could not open a device, of which it gets a quarter at most, or only
+/// With fewer than this many a process could not open a device, of which it gets a quarter at most, or only
 /// to fail at its first calls.
 const LEAST: u64 = 2 * RESERVED;
 
@@ -35,7 +35,7 @@ pub(crate) fn check() -> Result<(), MountError> {
     if limit < LEAST { Err(MountError::Descriptors { limit, least: LEAST }) } else { Ok(()) }
 }
 
-/// As many descriptors as this process may open.
+/// The descriptors that this process may open.
 pub(crate) fn descriptors() -> Arc<Quota> {
     static ALL: OnceLock<Arc<Quota>> = OnceLock::new();
     let limit = || processes::open_file_limit().saturating_sub(RESERVED);
@@ -55,7 +55,7 @@ pub(crate) fn affordable(limits: Limits) -> Limits {
     Limits { per_file, per_user, ..limits }
 }
 
-/// As many receive buffers as this process may map: one for each open file.
+/// The receive buffers that this process may map: one for each open file.
 pub(crate) fn mappings() -> Arc<Quota> {
     static ALL: OnceLock<Arc<Quota>> = OnceLock::new();
     let limit = || proc_files::max_mappings().unwrap_or(u64::MAX);

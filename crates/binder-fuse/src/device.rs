@@ -55,7 +55,7 @@ pub(crate) type ForgetExpected = Box<dyn Fn(ProcessKey) -> Vec<u64> + Send>;
 /// Pages that one slice gives back: about a millisecond's worth, for others wait meanwhile.
 const SLICE_PAGES: usize = 1024;
 const PAGE_BYTES: usize = 4096;
-/// One of so many holds of the lock is measured: a prime, so that in a row of like calls each hold of a call comes up.
+/// One of this many holds of the lock is measured: a prime, so that in a row of like calls each hold of a call comes up.
 const MEASURED: u64 = 17;
 
 /// A device of a mount.
@@ -338,7 +338,7 @@ impl DeviceState {
         self.lock_usage
     }
 
-    /// Gives back a slice of pages that have been idle while so many turns ended. Says whether more are left.
+    /// Gives back a slice of pages that have been idle while that many turns ended. Says whether more are left.
     pub(crate) fn reclaim_idle_pages(&mut self, least_turns: u32) -> bool {
         self.reclaim(least_turns, SLICE_PAGES) == SLICE_PAGES
     }

@@ -104,9 +104,9 @@ fn with_all<R>(shared: &SessionShared, work: impl FnOnce(&mut [&mut DeviceState]
     done
 }
 
-/// For so long calls of lanes that are under way are waited for: their callers have them taken over before.
+/// How long calls of lanes that are under way are waited for: their callers have them taken over before.
 const LANES_END_WITHIN: Duration = Duration::from_millis(2 * PATIENCE_MS as u64);
-/// So often it is looked whether they are.
+/// How often it looks whether they are.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Begins a freeze once the driver knows of all that is under way in lanes of the program, and while no new lane can come to it: in one

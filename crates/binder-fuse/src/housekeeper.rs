@@ -19,7 +19,7 @@ use crate::thread_look::{ThreadLook, find_ended_threads};
 
 /// Rounds from one look at threads that cannot be watched to the next.
 const ROUNDS_TO_LOOK: u32 = 5;
-/// A look at what clients have open may take one part in so many of a processor's time.
+/// A look at what clients have open may take one part in this many of a processor's time.
 const LOOK_SHARE: u32 = 10;
 /// Rounds from one such look to the next at most: before it rests, no thread is to be left.
 const ROUNDS_TO_LOOK_AGAIN: u32 = ROUNDS_TO_REST / 4;
@@ -137,7 +137,7 @@ fn go_on_releasing(shared: &SessionShared) -> bool {
     is_more
 }
 
-/// Gives pages back that have been idle through so many turns; in between, others have their turn.
+/// Gives pages back that have been idle through that many turns; in between, others have their turn.
 fn reclaim_idle_pages(shared: &SessionShared, least_turns: u32) {
     for device in shared.devices_in_use() {
         let reclaim = move |state: &mut DeviceState| state.reclaim_idle_pages(least_turns);

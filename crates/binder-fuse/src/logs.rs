@@ -48,7 +48,7 @@ pub(crate) enum LongLog {
     StatsRecords,
 }
 
-/// One that tells what happened last, of which so much is kept.
+/// One that keeps the last records of its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ShortLog {
     Transactions,

@@ -7,7 +7,7 @@ use binder_os::{CancelToken, ClientMemory};
 use crate::quota::Charge;
 use crate::read_ahead::Habits;
 
-/// As many memory handles of a client are kept for the next calls.
+/// How many memory handles of a client are kept for the next calls.
 const MOST_KEPT: usize = 2;
 
 /// Access to the memory of a client, and what was learned about it.

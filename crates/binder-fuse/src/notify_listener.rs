@@ -12,7 +12,7 @@ use binder_os::seccomp::{NotifyFd, NotifyPoll};
 
 use crate::trapped_call::Waiting;
 
-/// For so long a reader waits for a thread that is on its way: it has nothing else to do there, and is
+/// How long a reader waits for a thread that is on its way: it has nothing else to do there, and is
 /// mostly there at once.
 const PATIENCE: Duration = Duration::from_millis(5);
 

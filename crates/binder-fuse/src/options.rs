@@ -9,7 +9,7 @@ use binder_os::realtime;
 
 use crate::memory;
 
-/// As many devices as a mount may have (`max=`), and has unless it is limited.
+/// How many devices a mount may have (`max=`), and may have unless it is limited.
 pub const DEVICES_MAX: u32 = 1 << 20;
 
 /// The longest name of a device.

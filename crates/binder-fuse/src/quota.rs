@@ -12,7 +12,7 @@ use binder_report::records::Share;
 
 use crate::warnings::{LIMIT_INTERVAL, Warnings};
 
-/// What a process may take of all, as one part of so many.
+/// What a process may take: one part in this many of all.
 const PER_PROCESS: u32 = 4;
 /// The same of a user.
 const PER_USER: u32 = 2;
@@ -48,7 +48,7 @@ impl From<QuotaExhausted> for io::Error {
 /// All of one kind that there are to spend.
 #[derive(Debug)]
 pub(crate) struct Quota {
-    /// What there are so many of, for messages.
+    /// What is spent, for messages.
     name: &'static str,
     total: u32,
     warnings: Warnings,
@@ -97,7 +97,7 @@ impl Quota {
         taken.map(|()| Charge { supply: self.clone(), payer, count })
     }
 
-    /// Spends some, if that keeps to one part of so many of each share.
+    /// Spends some, if no payer of a share then has more than one `part`th of it.
     fn spend(&self, payer: Account, count: u32, part: u32) -> Result<(), QuotaExhausted> {
         let mut spent = self.spent();
         let held = |by: &HashMap<u32, u32>, who| by.get(&who).copied().unwrap_or(0);

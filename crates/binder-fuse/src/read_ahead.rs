@@ -8,12 +8,12 @@
 
 use binder_os::{ClientMemory, Fault};
 
-/// As much as is read ahead.
+/// How much is read ahead.
 const ROOM_BYTES: usize = 512;
-/// As many threads of a process as may call by turns.
+/// How many threads of a process may call by turns.
 const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 3;
-/// After so many times in a row the same is expected: to read in vain costs as much as two times gain.
+/// After this many times in a row the same is expected: to read in vain costs as much as two times gain.
 const SURE: u8 = 2;
 
 /// Where the commands of a process's threads last pointed, and room for what is read there.

@@ -85,7 +85,7 @@ impl Default for ReaderPlace {
 }
 
 impl Readers {
-    /// Places for so many readers; without a number one for every two processors: what a call takes of the
+    /// Places for that many readers; without a number one for every two processors: what a call takes of the
     /// driver's time, and of its clients', is about the same.
     pub(crate) fn new(wanted: Option<NonZeroUsize>, watches_rings: bool) -> Self {
         let processors = thread::available_parallelism().map_or(1, usize::from);

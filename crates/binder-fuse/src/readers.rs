@@ -30,11 +30,11 @@ use crate::shared::SessionShared;
 /// Bytes of one request's buffer: the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
 
-/// After so many requests a reader looks whether the next is there already.
+/// After this many requests a reader looks whether the next is there already.
 const LOOK_EVERY: u32 = 8;
-/// After so many looks in a row that found one it is behind.
+/// After this many looks in a row that found one it is behind.
 const BEHIND_AFTER: u32 = 4;
-/// After so many that found none a further reader is not needed.
+/// After this many that found none a further reader is not needed.
 const AHEAD_AFTER: u32 = 2;
 
 /// Another has taken the place of the thread that was a reader.

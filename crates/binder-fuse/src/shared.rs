@@ -42,7 +42,7 @@ use crate::tree::{DeviceId, Tree};
 use crate::warnings::Warnings;
 use crate::wire::send;
 
-/// A table of so many files keeps its capacity.
+/// A table of this many files keeps its capacity.
 const FEW_FILES: usize = 64;
 
 /// An open file of the mount.

@@ -14,7 +14,7 @@ const LASTING: Duration = Duration::from_secs(10);
 /// The processes that are known as slow.
 #[derive(Debug, Default)]
 pub(crate) struct SlowClients {
-    /// As many as there are, for a look without the lock.
+    /// How many there are, for a look without the lock.
     count: AtomicUsize,
     marks: Mutex<HashMap<u32, Mark>>,
 }

@@ -5,7 +5,7 @@ use std::io;
 use binder_core::Errno;
 use binder_os::{ClientMemory, proc_files};
 
-/// As long as a path, a type or the options of a mount may be, with the zero that ends it.
+/// How long a path, a type or the options of a mount may be, with the zero that ends it.
 const LEN_MAX_BYTES: usize = 4096;
 const PAGE_BYTES: u64 = 4096;
 

@@ -16,7 +16,7 @@ use crate::word::LaneWord;
 pub const REQUEST_START: usize = size_of::<LaneHead>();
 /// Where the data of its reply starts.
 pub const REPLY_START: usize = 72 << 10;
-/// As much room there is for the bytes of a call, and of its reply.
+/// How much room there is for the bytes of a call, and for those of its reply.
 pub const DATA_BYTES: usize = REPLY_START - REQUEST_START;
 /// Of a whole segment.
 pub const SEGMENT_BYTES: usize = 2 * REPLY_START;
@@ -72,7 +72,7 @@ pub struct ReplyHead {
     pub room: AtomicU32,
 }
 
-/// Whether so many bytes fit into the room that the other party claims to have.
+/// Whether that many bytes fit into the room that the other party claims to have.
 pub fn fits(room: &AtomicU32, bytes: u64) -> bool {
     let room = match room.load(Ordering::Relaxed) {
         0 => DATA_BYTES as u64,

@@ -66,7 +66,7 @@ impl LaneSegment {
     ///
     /// # Safety
     ///
-    /// At `from` so many bytes can be read, and they are not of a segment.
+    /// At `from` that many bytes can be read, and they are not of a segment.
     #[must_use]
     pub unsafe fn copy_request_in(&self, from: *const u8, len: usize) -> bool {
         // SAFETY: the caller's promise.
@@ -95,7 +95,7 @@ impl LaneSegment {
     ///
     /// # Safety
     ///
-    /// At `to` so many bytes can be written, and they are not of a segment.
+    /// At `to` that many bytes can be written, and they are not of a segment.
     ///
     /// # Panics
     ///

@@ -105,7 +105,7 @@ impl BinderClient {
         Ok(Self::of(BinderDevice::open(device)?.without_ring().without_buffer()?))
     }
 
-    /// The same, for a client whose calls pass the driver by where that allows it: a thread asks for that after so many in a row.
+    /// The same, for a client whose calls pass the driver by where that allows it: a thread asks for that after `after_calls` in a row.
     ///
     /// # Errors
     ///

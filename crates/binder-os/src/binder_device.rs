@@ -135,7 +135,7 @@ impl BinderDevice {
     }
 
     /// The same device, whose plain calls pass the driver by where that allows it (`binder-lane`), or do not: without this the
-    /// variable `ANYBINDER_LANES` says. A thread asks for a lane after so many calls in a row to an object.
+    /// variable `ANYBINDER_LANES` says. A thread asks for a lane after that many calls in a row to an object.
     #[must_use]
     pub fn with_lanes(mut self, after_calls: Option<u32>) -> Self {
         self.ring = DeviceRing::new().with_lanes(after_calls);
@@ -362,7 +362,7 @@ impl BinderDevice {
         // elsewhere. The driver does not write to a buffer that it has delivered until it is
         // freed; of one that was, the bytes are any bytes.
         unsafe { ptr::copy_nonoverlapping(source.as_ptr(), data.as_mut_ptr(), len) };
-        // SAFETY: so many bytes were just written, and fit the capacity.
+        // SAFETY: that many bytes were just written, and fit the capacity.
         unsafe { data.set_len(len) };
         Ok(())
     }

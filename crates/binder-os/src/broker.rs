@@ -30,9 +30,9 @@ use crate::in_flight::FileInFlight;
 use crate::processes::{self, Child as Forked, Fork, close_above_standard};
 use crate::thread_status::{Surroundings, ThreadStatus, UserAndGroup};
 
-/// As many files as go into one message; the kernel takes 253.
+/// How many files go into one message; the kernel takes 253.
 const MAX_FILES_PER_MESSAGE: usize = 128;
-/// A broker that does not answer for so long is held up by another process of its user.
+/// A broker that does not answer for this long is held up by another process of its user.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// One that has a program to execute first may take longer on a busy machine.
 const START_TIME: Duration = Duration::from_secs(5);

@@ -22,14 +22,14 @@ use crate::binder_device::ioctl;
 use crate::lane_memory::LaneBuffers;
 use crate::lent_memory::LentMemory;
 
-/// The variable by which a user has programs use lanes: after so many calls in a row to an object.
+/// The variable by which a user has programs use lanes: after this many calls in a row to an object.
 pub(crate) const LANES: &str = "ANYBINDER_LANES";
 
 /// What all threads of a device share of its lanes.
 #[derive(Debug)]
 pub(crate) struct DeviceLanes {
     pub(crate) buffers: LaneBuffers,
-    /// After so many calls in a row to an object a thread asks for a lane.
+    /// How many calls in a row to an object a thread makes before it asks for a lane.
     busy_calls: u32,
     served: ServedLanes<DeviceServed>,
 }

@@ -66,7 +66,7 @@ impl DeviceRing {
         Self { is_wanted, lanes, forks: fork_count::forks(), attached: OnceLock::new() }
     }
 
-    /// The same, with lanes for threads that make so many calls in a row to an object, or without.
+    /// The same, with lanes for threads that make that many calls in a row to an object, or without.
     pub(crate) fn with_lanes(mut self, after_calls: Option<u32>) -> Self {
         self.lanes = after_calls.map(|calls| Arc::new(DeviceLanes::new(calls)));
         self
@@ -164,7 +164,7 @@ enum SlotLease {
     Refused,
 }
 
-/// After so many calls a thread that got no slot asks again.
+/// After this many calls a thread that got no slot asks again.
 const RETRY_CALLS: u32 = 256;
 
 thread_local! {

@@ -7,7 +7,7 @@
 
 use std::{io, thread};
 
-/// The allocator keeps pieces of so many sizes for a thread, at this distance, and of each this many.
+/// The allocator keeps pieces of this many sizes for a thread, at this distance, and of each this many.
 const KEPT_SIZES: usize = 64;
 const KEPT_STEP_BYTES: usize = 16;
 const KEPT_OF_EACH: usize = 7;

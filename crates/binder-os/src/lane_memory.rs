@@ -39,7 +39,7 @@ impl LaneMemory {
     pub(crate) fn create() -> io::Result<(Self, OwnedFd)> {
         let (start, file) =
             create_segment().map_err(|error| io::Error::from_raw_os_error(error.number()))?;
-        // SAFETY: so many bytes are mapped there for this process alone, and nothing else knows the address.
+        // SAFETY: that many bytes are mapped there for this process alone, and nothing else knows the address.
         Ok((unsafe { Self::at(start) }, file))
     }
 
@@ -51,7 +51,7 @@ impl LaneMemory {
     pub(crate) fn map(file: &OwnedFd) -> io::Result<Self> {
         let start =
             map_segment(file).map_err(|error| io::Error::from_raw_os_error(error.number()))?;
-        // SAFETY: so many bytes are mapped there for this process alone, and nothing else knows the address.
+        // SAFETY: that many bytes are mapped there for this process alone, and nothing else knows the address.
         Ok(unsafe { Self::at(start) })
     }
 
@@ -80,7 +80,7 @@ impl Drop for LaneMemory {
     }
 }
 
-/// As many buffers a device has for what comes by lanes: one for each lane that it may have, and some that are lent for longer.
+/// How many buffers a device has for what comes by lanes: one for each lane that it may have, and some that are lent for longer.
 const MOST_BUFFERS: usize = LANES + 8;
 
 /// The buffers of a device for what comes by lanes: each has what came by one lane last. They are there as long as the device.
@@ -177,7 +177,7 @@ impl LaneBuffer {
         self.state.load(Ordering::Acquire) & LENT != 0
     }
 
-    /// Has a lane fill so many bytes of it, and lends it until it is [freed](Self::free). Says whether it did: not while it is
+    /// Has a lane fill that many bytes of it, and lends it until it is [freed](Self::free). Says whether it did: not while it is
     /// lent. For the thread that has the lane which has it.
     #[must_use]
     pub(crate) fn fill(&self, len: usize, copy: impl FnOnce(*mut u8)) -> bool {
@@ -198,7 +198,7 @@ impl LaneBuffer {
 impl Drop for LaneBuffer {
     fn drop(&mut self) {
         let bytes = ptr::slice_from_raw_parts_mut(self.start.as_ptr(), DATA_BYTES);
-        // SAFETY: `new` has leaked a box of so many bytes, which nothing else has: the device is gone.
+        // SAFETY: `new` has leaked a box of that many bytes, which nothing else has: the device is gone.
         drop(unsafe { Box::from_raw(bytes) });
     }
 }
@@ -214,7 +214,7 @@ mod tests {
         let buffers = LaneBuffers::new();
         let at = buffers.take().unwrap();
         let buffer = buffers.at(at).unwrap();
-        // SAFETY: so many bytes can be written there.
+        // SAFETY: that many bytes can be written there.
         let fill = |byte| buffer.fill(2, |to| unsafe { ptr::write_bytes(to, byte, 2) });
         assert!(fill(7) && !fill(8));
         let address = buffer.address();

@@ -55,7 +55,7 @@ impl CallMemory for LentMemory<'_> {
     fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool {
         let mut lent = iter::once(self.commands).chain(self.payloads.iter().copied());
         let Some(bytes) = lent.find_map(|lent| part(lent, window)) else { return false };
-        // SAFETY: so many bytes of a slice can be read, and no slice is made of a segment.
+        // SAFETY: that many bytes of a slice can be read, and no slice is made of a segment.
         unsafe { segment.copy_in(slot, at, bytes.as_ptr(), bytes.len()) };
         true
     }
@@ -71,7 +71,7 @@ impl CallMemory for LentMemory<'_> {
         let place = place(room, address, len);
         let bytes = place.and_then(|start| room.get_mut(start..start + len));
         if let Some(bytes) = &bytes {
-            // SAFETY: so many bytes of an exclusive slice can be written, and no slice is made of a segment.
+            // SAFETY: that many bytes of an exclusive slice can be written, and no slice is made of a segment.
             unsafe { segment.copy_returns(slot, bytes.as_ptr().cast_mut(), bytes.len()) };
         }
         let copied = bytes.map(drop).ok_or(Errno::EFAULT);

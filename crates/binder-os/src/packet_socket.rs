@@ -11,7 +11,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 
-/// As many files as one packet brings at most.
+/// How many files one packet may bring.
 pub const PACKET_FILES_MAX: usize = 8;
 
 /// One end of a connection. A packet arrives whole or not at all.

@@ -74,7 +74,7 @@ impl RingMemory {
         offset: usize,
     ) -> Result<(), OutOfBounds> {
         buffer.with_range(offset, len, |to| {
-            // SAFETY: so many bytes can be written at `to`, and a receive buffer is no segment.
+            // SAFETY: that many bytes can be written at `to`, and a receive buffer is no segment.
             unsafe { self.segment.copy_out(slot, at, to, len) }
         })
     }
@@ -98,7 +98,7 @@ pub fn check_segment(memfd: &OwnedFd, bytes: usize) -> io::Result<()> {
         .map_err(|error| io::Error::from_raw_os_error(error.number()))
 }
 
-/// As many bells as one thread can sleep on, beside a word of its own.
+/// How many bells one thread can sleep on, beside a word of its own.
 pub const MOST_BELLS: usize = 127;
 
 /// Wakes one thread that sleeps on a word that processes share.
@@ -113,7 +113,7 @@ pub fn wake_all(word: &AtomicU32) {
 }
 
 /// Sleeps until a bell is rung or `control` is woken, while `control` has the value 0 and the bells are
-/// [asleep](BellState::Asleep); or for so long, if that is said. May end early.
+/// [asleep](BellState::Asleep); or for that long, if that is said. May end early.
 ///
 /// # Errors
 ///

@@ -20,7 +20,7 @@ impl RunDelay {
         Ok(Self { schedstat: File::open("/proc/thread-self/schedstat")? })
     }
 
-    /// So long it has waited since it began, in nanoseconds, as a thread that could have run.
+    /// How long it has waited for a processor since it began, in nanoseconds.
     ///
     /// # Errors
     ///

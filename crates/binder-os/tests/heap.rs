@@ -35,7 +35,7 @@ fn what_a_burst_has_left_goes_back() {
 
 #[test]
 fn what_is_kept_for_a_thread_goes_back_when_it_is_given_up() {
-    // As many as the allocator keeps for a thread, seven of each size.
+    // What the allocator keeps for a thread: seven of each size.
     const PIECES: usize = 64 * 7;
     const SPACE_BYTES: usize = 16 << 10;
     let _looking = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -176,7 +176,7 @@ fn slots_for(tid: u32) -> impl Iterator<Item = SlotIndex> {
     (0..SLOTS).filter_map(move |step| SlotIndex::new((tid % SLOTS + step) % SLOTS))
 }
 
-/// Makes a file of so many bytes, which keeps that size, and maps it for this process alone, not for its children. Returns
+/// Makes a file of that many bytes, which keeps that size, and maps it for this process alone, not for its children. Returns
 /// where it is mapped; the mapping is the caller's.
 pub(crate) fn create_shared(name: &CStr, bytes: usize) -> Result<(NonNull<u8>, OwnedFd), Errno> {
     // To make a file longer than that would end the process with SIGXFSZ.

@@ -9,7 +9,7 @@ use binder_ring::layout::NO_CPU;
 /// an idle processor.
 const MOST_LOOKS: u32 = 3000;
 
-/// One in so many waits of a slot is given all looks, even if the last ones were in vain. That adds less than half a
+/// One in this many waits of a slot is given all looks, even if the last ones were in vain. That adds less than half a
 /// microsecond to each wait.
 const RETRIAL: u32 = 256;
 

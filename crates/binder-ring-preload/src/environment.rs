@@ -17,7 +17,7 @@ const OFF: &CStr = c"ANYBINDER_NO_RING=1";
 /// What comes before the number of calls in a row to an object after which a thread asks for a lane: never after 0, or what is no number.
 const LANES: &[u8] = b"ANYBINDER_LANES=";
 
-/// Without that, so many. A lane costs as much as some dozens of calls.
+/// The same without that variable. A lane costs as much as some dozens of calls.
 const USUAL_CALLS: u32 = 32;
 
 static IS_OFF: AtomicBool = AtomicBool::new(false);
@@ -28,7 +28,7 @@ pub(crate) fn has_no_ring() -> bool {
     IS_OFF.load(Ordering::Relaxed)
 }
 
-/// After so many calls in a row to an object a thread asks for a lane. None if lanes are not to be used.
+/// How many calls in a row to an object a thread makes before it asks for a lane. None if lanes are not to be used.
 pub(crate) fn busy_calls() -> Option<NonZero<u32>> {
     NonZero::new(BUSY_CALLS.load(Ordering::Relaxed))
 }
@@ -75,7 +75,7 @@ unsafe fn find_entry(beginning: &[u8]) -> Option<*const u8> {
             unsafe { byte.cast::<u8>().read() == *wanted }
         };
         if beginning.iter().enumerate().all(is_like) {
-            // SAFETY: so many bytes were there.
+            // SAFETY: that many bytes were there.
             return Some(unsafe { text.add(beginning.len()) }.cast());
         }
         // SAFETY: it was not the last.

@@ -24,7 +24,7 @@ impl KnownNumber {
         self.0.store(of(fd, closes), Ordering::Relaxed);
     }
 
-    /// Whether it is this one, with so many closes before.
+    /// Whether it is this one, with that many closes before.
     pub(crate) fn is(&self, fd: i32, closes: u32) -> bool {
         self.0.load(Ordering::Relaxed) == of(fd, closes)
     }

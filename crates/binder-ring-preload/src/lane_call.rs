@@ -169,7 +169,7 @@ impl<'c, 't> LaneCall<'c, 't> {
         self.device.ring.lanes()
     }
 
-    /// Makes room of so many pages in the receive buffer.
+    /// Makes room of that many pages in the receive buffer.
     fn make_room(&self, pages: u32) -> Option<Room> {
         let mut room = LaneRoom { pages: pages.into(), ..Default::default() };
         // SAFETY: the driver reads and writes a `LaneRoom`, which is of numbers alone.

@@ -172,7 +172,7 @@ impl RingLanes {
         self.buffers.forget();
     }
 
-    /// Makes a segment for a lane, with a file to offer, and has a buffer for replies of so many bytes, or fewer if there is no room:
+    /// Makes a segment for a lane, with a file to offer, and has a buffer for replies of that many bytes, or fewer if there is no room:
     /// `make` makes that.
     pub(crate) fn create_place(
         &self,
@@ -218,7 +218,7 @@ impl RingLanes {
     /// room, or it is lent.
     pub(crate) fn receive_call(&self, served: &ProgramServed, len: usize) -> Option<u64> {
         let segment = served.segment();
-        // SAFETY: `fill` lets so many bytes be written, and a buffer is no segment.
+        // SAFETY: `fill` lets that many bytes be written, and a buffer is no segment.
         self.buffers.fill(&served.buffer, len, |to| unsafe { segment.copy_request(to, len) })
     }
 

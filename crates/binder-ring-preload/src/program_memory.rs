@@ -146,7 +146,7 @@ impl<'n> ProgramMemory<'n> {
         data.is_some_and(|(from, len)| unsafe { segment.copy_reply_in(from, len) })
     }
 
-    /// Where so many bytes are, if they can be read and fit a lane.
+    /// Where that many bytes are, if they can be read and fit a lane.
     fn readable(&self, address: u64, len: u64) -> Option<(*const u8, usize)> {
         let (address, len) = usize::try_from(address).ok().zip(usize::try_from(len).ok())?;
         let range = (len <= DATA_BYTES).then(|| range(address, len))??;

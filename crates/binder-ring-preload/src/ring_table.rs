@@ -34,7 +34,7 @@ use crate::lanes::RingLanes;
 use crate::program_memory::StackNote;
 use crate::{canary, environment, processor, syscall, valgrind};
 
-/// As many open files have a ring; others use ioctls.
+/// How many open files may have a ring; others use ioctls.
 const RINGS: usize = 16;
 
 /// The rings of this process.
@@ -108,7 +108,7 @@ const _: () = assert!(MARKED as u64 == binder_ring_client::MARKED);
 /// The mark of a device without a ring.
 const WITHOUT: usize = MARKED;
 
-/// So many calls a file makes by ioctl before it gets a ring, which costs as much as a few calls.
+/// How many calls go by ioctl before a file gets a ring, which costs as much as a few calls.
 const CALLS_BEFORE: usize = 4;
 
 /// What becomes of a table.
@@ -124,7 +124,7 @@ enum TableState {
     Clearing = 3,
 }
 
-/// So many refusals, and no thread asks any more.
+/// After this many refusals no thread asks any more.
 const MOST_REFUSALS: u32 = 64;
 
 impl RingTable {
@@ -201,7 +201,7 @@ impl RingTable {
         attached
     }
 
-    /// Notes that a device, which was [refused](NoRing::Refused) a ring after so many calls, has made another by ioctl. If these
+    /// Notes that a device, which was [refused](NoRing::Refused) a ring after that many calls, has made another by ioctl. If these
     /// were enough, it gets none for good.
     #[cold]
     pub(crate) fn note_ioctl(&self, fd: i32, calls: usize) {
@@ -476,7 +476,7 @@ impl<'t> RingUse<'t> {
         self.entry.refusals.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// After so many calls in a row to an object a thread asks for a lane. None if lanes are not to be used.
+    /// How many calls in a row to an object a thread makes before it asks for a lane. None if lanes are not to be used.
     pub(crate) fn busy_calls(&self) -> Option<NonZero<u32>> {
         let known = self.ring().segment().header().knows_lanes.load(Ordering::Relaxed);
         environment::busy_calls().filter(|_| known != 0)

@@ -23,12 +23,12 @@ pub(crate) struct Room {
     pub(crate) start: NonNull<u8>,
     /// Where the program reads.
     pub(crate) address: u64,
-    /// As many bytes.
+    /// Its length in bytes.
     pub(crate) bytes: u32,
 }
 
 impl Room {
-    /// Maps memory in the place of so many pages. None if the device is not mapped there.
+    /// Maps memory in the place of that many pages. None if the device is not mapped there.
     pub(crate) fn map(device: BorrowedFd<'_>, address: u64, pages: u32) -> Option<Self> {
         let bytes = pages.checked_mul(PAGE_BYTES)?;
         let len = bytes as usize;
@@ -103,7 +103,7 @@ const PROCMAP_QUERY: u32 = opcode::read_write::<MappingQuestion>(b'f', 17);
 const _: () =
     assert!(size_of::<MappingQuestion>() == 104 && offset_of!(MappingQuestion, device) == 72);
 
-/// Whether a device is mapped at an address, with so many bytes. The driver may have heard of that long ago.
+/// Whether a device is mapped at an address, with that many bytes. The driver may have heard of that long ago.
 fn is_mapped(device: BorrowedFd<'_>, address: u64, bytes: u32) -> bool {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let Ok(maps) = rustix::fs::open(c"/proc/self/maps", flags, Mode::empty()) else { return false };

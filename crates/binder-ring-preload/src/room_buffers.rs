@@ -16,7 +16,7 @@ pub(crate) struct RoomBuffers {
     /// Where the program reads each of them. They do not change while the buffers do.
     addresses: [AtomicU64; MOST],
     buffers: [RoomBuffer; MOST],
-    /// As many of them, from the first, have been looked at by who wanted one.
+    /// How many of them, from the first, threads that wanted one have looked at.
     used: AtomicUsize,
     /// Whether anything has come by a lane: else no buffer can be freed.
     has_lent: AtomicBool,
@@ -27,7 +27,7 @@ pub(crate) struct RoomBuffers {
 struct RoomBuffer {
     /// Where the library writes.
     start: AtomicPtr<u8>,
-    /// As many bytes.
+    /// Its length in bytes.
     bytes: AtomicU32,
     /// Whether a lane has it.
     is_taken: AtomicBool,
@@ -57,7 +57,7 @@ impl RoomBuffers {
         }
     }
 
-    /// Takes a buffer with room for so many bytes, or a shorter one if there is none. `make` makes room of so many pages. None if
+    /// Takes a buffer with room for that many bytes, or a shorter one if there is none. `make` makes room of that many pages. None if
     /// there is nothing.
     pub(crate) fn take(
         &self,
@@ -73,7 +73,7 @@ impl RoomBuffers {
             .or_else(|| self.make(PAGES[0], &make))
     }
 
-    /// Takes the shortest that has room for so many bytes.
+    /// Takes the shortest that has room for that many bytes.
     fn take_made(&self, bytes: u32) -> Option<TakenBuffer> {
         let has_room = |at: &usize| {
             let buffer = &self.buffers[*at];
@@ -116,7 +116,7 @@ impl RoomBuffers {
         self.addresses[at].load(Ordering::Relaxed)
     }
 
-    /// As many bytes have room in it.
+    /// How many bytes have room in it.
     pub(crate) fn room(&self, buffer: &TakenBuffer) -> u32 {
         self.buffers[buffer.0].bytes()
     }
@@ -126,7 +126,7 @@ impl RoomBuffers {
         self.buffers[buffer.0].is_lent()
     }
 
-    /// Has so many bytes of it filled, and lends it. Returns where it is; None if it is too short, or lent.
+    /// Has that many bytes of it filled, and lends it. Returns where it is; None if it is too short, or lent.
     pub(crate) fn fill(
         &self,
         buffer: &TakenBuffer,
@@ -251,7 +251,7 @@ mod tests {
 
     use super::*;
 
-    /// Memory of a receive buffer with so many pages for this, of which none is mapped anywhere.
+    /// Memory of a receive buffer with that many pages for this, of which none is mapped anywhere.
     struct Aside {
         buffers: RoomBuffers,
         pages: Cell<u32>,

@@ -127,7 +127,7 @@ pub const CALLS_BY_LANES: u32 = 1;
 /// The client's threads may look for calls of lanes.
 pub const SERVES_LANES: u32 = 2;
 
-/// As many lanes a ring may have: one for each slot to call by, and 24 to be called by.
+/// How many lanes a ring may have: one for each slot to call by, and 24 to be called by.
 pub const LANES: usize = SLOTS as usize + 24;
 
 /// The beginning of a slot.

@@ -44,7 +44,7 @@ pub const MOST_FILES: usize = 253;
 
 /// How long a thread waits in its slot before it waits by an ioctl, in milliseconds.
 pub const PATIENCE_MS: u32 = SLEEPS * SLEEP_MS;
-/// So often in a row it sleeps meanwhile.
+/// How many times in a row it sleeps meanwhile.
 pub const SLEEPS: u32 = 5;
 /// How long a sleep takes at most, in milliseconds.
 pub const SLEEP_MS: u32 = 4;

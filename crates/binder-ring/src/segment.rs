@@ -89,7 +89,7 @@ pub enum RequestKind {
     CallAtOnce,
     /// Send the [files](RingAnswer::FILES) that the call brings to the socket with this descriptor number.
     Socket(u32),
-    /// Go on with the call. Its files, so many, have the descriptor numbers that lie in the slot's data.
+    /// Go on with the call. Its files, this many, have the descriptor numbers that lie in the slot's data.
     Numbers(u32),
 }
 
@@ -218,7 +218,7 @@ impl Segment {
     ///
     /// # Safety
     ///
-    /// At `from` so many bytes can be read, and they are not of a segment.
+    /// At `from` that many bytes can be read, and they are not of a segment.
     ///
     /// # Panics
     ///
@@ -233,7 +233,7 @@ impl Segment {
     ///
     /// # Safety
     ///
-    /// At `to` so many bytes can be written, and they are not of a segment.
+    /// At `to` that many bytes can be written, and they are not of a segment.
     ///
     /// # Panics
     ///
@@ -269,7 +269,7 @@ impl Segment {
     ///
     /// # Safety
     ///
-    /// At `to` so many bytes can be written, and they are not of a segment.
+    /// At `to` that many bytes can be written, and they are not of a segment.
     ///
     /// # Panics
     ///

@@ -148,7 +148,7 @@ mod tests {
         let windows = MemoryWindows::of_commands(100, &bytes[..end], ROOM);
         assert_eq!(windows.iter().count(), 1);
         assert_eq!(MemoryWindows::of_commands(100, &bytes[..end], 8).iter().count(), 0);
-        // As many sends as one likes.
+        // Any number of sends.
         let send = (window(8, 8), window(16, 16));
         let mut many = [0; 4 + 9 * 68];
         let end = commands(&[send; 9], &mut many);

@@ -23,7 +23,7 @@ fn counted(bytes: usize) -> usize {
 pub enum RelayMessage {
     /// This was read.
     Data(Vec<u8>),
-    /// There is room again for so many bytes.
+    /// There is room again for that many bytes.
     Taken(usize),
     /// Nothing more comes.
     End,

@@ -169,7 +169,7 @@ impl CoreRig {
         self
     }
 
-    /// The same rig, whose calls go on in slices of so many objects.
+    /// The same rig, whose calls go on in slices of that many objects.
     #[must_use]
     pub fn in_slices_of(self, objects: usize) -> Self {
         for context in contexts(&mut self.world.borrow_mut().devices) {

@@ -62,7 +62,7 @@ impl FakeDescriptors {
         Ok(CapturedFile::new(captured))
     }
 
-    /// Whether so many more may be open.
+    /// Whether that many more may be open.
     pub(crate) fn has_room(&self, count: usize) -> bool {
         (0..self.limit)
             .filter(|fd| !self.open.contains_key(fd))

@@ -41,10 +41,10 @@ use crate::{
 /// `f_type` of a FUSE file system in `statfs(2)`.
 const FUSE_SUPER_MAGIC: u64 = 0x6573_5546;
 
-/// A driver that does not come to rest for so long is held up by a client.
+/// A driver that does not come to rest for this long is held up by a client.
 const REST_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// After so many calls a file has its ring.
+/// After this many calls a file has its ring.
 const ENOUGH_CALLS: u32 = 8;
 
 /// How often a call must be seen asleep in the driver to count as parked.

@@ -28,7 +28,7 @@ impl Dice {
         usize::try_from(self.roll(sides as u64)).expect("below a usize")
     }
 
-    /// Whether one of so many chances was met.
+    /// Whether one of that many chances was met.
     pub fn one_in(&mut self, sides: u64) -> bool {
         self.roll(sides) == 0
     }

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// So long a test waits for what must come: enough for a machine that does much else, or is emulated. The limit is
+/// How long a test waits for what must come: enough for a machine that does much else, or is emulated. The limit is
 /// there to make a failure with a message of what hangs, and for nothing else.
 pub const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 

@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The longest number takes so many bytes: seven bits each.
+/// The longest number takes this many bytes: seven bits each.
 const NUMBER_MAX_BYTES: usize = 10;
 
 /// Appends a number, seven bits a byte, the lowest first; a byte with its highest bit set is not the last.

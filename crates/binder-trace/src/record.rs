@@ -125,7 +125,7 @@ pub enum TraceRecord {
     Frozen { at_ns: u64, device: Arc<str>, pid: u32 },
     /// A process is frozen no more.
     Thawed { at_ns: u64, device: Arc<str>, pid: u32 },
-    /// So much was not told here, since the reader was too slow.
+    /// How many records are missing here, because the reader was too slow.
     Dropped { records: u64 },
 }
 
@@ -388,7 +388,7 @@ impl SentRecord {
 #[derive(Debug, Default)]
 pub struct RecordStream {
     bytes: Vec<u8>,
-    /// As many are read.
+    /// How many of them have been read.
     taken: usize,
 }
 

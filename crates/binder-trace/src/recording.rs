@@ -68,7 +68,7 @@ pub fn recording_block(content: &[u8]) -> Vec<u8> {
 #[derive(Debug)]
 pub struct RecordingReader {
     bytes: Vec<u8>,
-    /// As many are read.
+    /// How many of them have been read.
     taken: usize,
     /// No piece comes any more.
     is_all: bool,

@@ -87,9 +87,9 @@ errnos! {
     ENOTDIR = 20, "not a directory";
     /// Malformed or out of place.
     EINVAL = 22, "invalid argument";
-    /// As many files as the system may have open.
+    /// The system has as many files open as it may.
     ENFILE = 23, "too many open files in the system";
-    /// As many files as may be open.
+    /// The process has as many files open as it may.
     EMFILE = 24, "too many open files";
     /// The file has no such ioctl.
     ENOTTY = 25, "no such ioctl of this file";

@@ -65,7 +65,7 @@ fn last<W: Word>(words: &[W], start: usize, end: usize, background: u64) -> Opti
     (bit >= start).then_some(bit)
 }
 
-/// So many words are looked at together.
+/// How many words are looked at together.
 const FEW: usize = 4;
 
 /// The highest bit of the words `first..end` that differs from the same bit of `background`.

@@ -15,7 +15,7 @@ pub(crate) const fn below(end: usize) -> u64 {
     u64::MAX >> (end.wrapping_neg() % WORD_BITS)
 }
 
-/// So many words are looked at in turn, each at its fixed place, before a search settles for a long
+/// How many words are looked at in turn, each at its fixed place, before a search settles for a long
 /// one: with the branches foreseen, its result waits for the one word that has a hit, and not for a
 /// counter or for the words beside it. Where one bit of 500 is set, all but one of sixty are as near.
 pub(crate) const NEAR: usize = 32;
@@ -53,7 +53,7 @@ pub(crate) trait Bits: Copy {
     /// The same, but `N` words from `first` on, if there are as many.
     fn some<const N: usize>(self, first: usize) -> Option<Self>;
 
-    /// So many words from `first` on, if there are as many.
+    /// The `N` words from `first` on, if there are that many.
     fn block<const N: usize>(self, first: usize) -> Option<[u64; N]>;
 
     /// How many bits there are.

@@ -115,7 +115,7 @@ fn combine<W: Word>(
     });
 }
 
-/// The first and the last of so many words of which `range` has bits.
+/// The first and the last of that many words of which `range` has bits.
 #[inline(always)]
 fn words_of<W: Word>(range: &Range<usize>, words: usize) -> Option<(usize, usize)> {
     let end = range.end.min(words * W::BITS);

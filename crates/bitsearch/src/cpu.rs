@@ -20,7 +20,7 @@ pub(crate) trait Search: Sized {
     fn run<C: Cpu>(self, cpu: C) -> Self::Found;
 }
 
-/// So many words are asked about together.
+/// How many words are asked about together.
 pub(crate) const BLOCK: usize = 32;
 
 /// What processors do in ways of their own.

@@ -12,7 +12,7 @@ const BLOCK: usize = 8;
 
 const BLOCK_BITS: usize = BLOCK * WORD_BITS;
 
-/// So many set bits make a chunk.
+/// How many set bits make a chunk.
 const CHUNK: usize = 512;
 
 /// Where set bits are so far apart, on average, those of a chunk are noted one by one: a third of the map at most.
@@ -21,10 +21,10 @@ const SPARSE: usize = 48;
 /// Where so far apart, every fourth: a quarter of the map at most.
 const MIDDLING: usize = 16;
 
-/// One of so many is noted there.
+/// One set bit in this many is noted there.
 const STEP: usize = 4;
 
-/// Tells how many bits are set before a bit, and which bit has so many before it, without reading the map from its
+/// Tells how many bits are set before a bit, and which bit has that many before it, without reading the map from its
 /// beginning.
 ///
 /// It lies beside a map that does not change any more, and does not hold it: each question comes with the words

@@ -180,7 +180,7 @@ impl BitSet {
             && first_andnot_bit(words, &other.words, usize::MAX).is_none()
     }
 
-    /// Makes room for so many words at least.
+    /// Makes room for that many words at least.
     #[inline(never)]
     fn grow(&mut self, words: usize) {
         if words > self.words.len() {

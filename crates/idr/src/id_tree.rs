@@ -8,7 +8,7 @@ use crate::pool::{AcquireError, FEW, FirstIds, IdPool, NotInUse};
 pub(crate) struct IdTree {
     /// The ids whose bits are set, that of the hole among them.
     root: IdNode,
-    /// The root's parts have so many ids, as a power of two.
+    /// The root's parts have that many ids, as a power of two.
     shift: u32,
     /// How many bits are set.
     bits_set: u32,

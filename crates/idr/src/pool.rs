@@ -29,7 +29,7 @@ enum Ids {
 }
 
 impl IdPool {
-    /// So many ids there are, from 0 on.
+    /// How many ids there are, from 0 on.
     pub const MAX_IDS: u32 = 1 << 30;
 
     /// Makes an empty pool, without memory from the heap: the first 512 ids need none.

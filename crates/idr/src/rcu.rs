@@ -98,10 +98,10 @@ fn seal(guard: &ReadGuard) {
     guard.0.flush();
 }
 
-/// So many removals share the telling.
+/// How many removals are sealed together, and so wait for their readers together.
 const BATCH: usize = 64;
 
-/// So many removals share a look at what can be dropped, and that many counts are dropped then: few enough for an
+/// How many removals share one look at what can be dropped, and how many counts are dropped then: few enough for an
 /// allocator that keeps some blocks at hand to have one for each value that comes.
 const STEP: usize = 4;
 

@@ -75,7 +75,7 @@ impl ServiceManager {
         Ok(manager)
     }
 
-    /// The one behind handle 0 of `device`; one that is not there yet is waited for, so long at most.
+    /// The one behind handle 0 of `device`; one that is not there yet is waited for, that long at most.
     ///
     /// # Errors
     ///
@@ -381,12 +381,12 @@ fn ask<T>(question: impl Fn(&ServiceManager) -> Result<T, StatusCode>) -> Result
     }
 }
 
-/// For so long a program waits for a service manager that is not there yet, as one of Android's does without an end.
+/// How long a program waits for a service manager that is not there yet. Android's own waits without end.
 const MANAGER_TIME: Duration = Duration::from_secs(10);
 /// How often it looks for one.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The same; waits so long for a service manager that is not there yet.
+/// The same; waits that long for a service manager that is not there yet.
 fn ask_within<T>(
     patience: Duration,
     question: impl Fn(&ServiceManager) -> Result<T, StatusCode>,

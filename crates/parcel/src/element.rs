@@ -28,7 +28,7 @@ pub trait Element: Sized + Copy {
     /// Writes all of them, without their number.
     fn write_all(values: &[Self], writer: &mut Writer<'_>);
 
-    /// Reads `count` of them; the caller has seen that so many fit into what is left.
+    /// Reads `count` of them; the caller has seen that they fit into what is left.
     ///
     /// # Errors
     ///

@@ -49,7 +49,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes so many zeros, and lends them to be written over.
+    /// Writes that many zeros, and lends them to be written over.
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         let start = self.at;
         self.at += bytes;

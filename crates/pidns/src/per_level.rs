@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
-/// As many as there are levels. Most processes are in the root alone, and take no memory for this.
+/// One for each level. Most processes are in the root alone, and take no memory for this.
 pub(crate) enum PerLevel<T> {
     One([T; 1]),
     More(Vec<T>),

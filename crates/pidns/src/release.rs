@@ -57,7 +57,7 @@ fn remove<P: Send + Sync + 'static>(
     removed
 }
 
-/// As many pids are freed before others may have the locks.
+/// How many pids are freed before others may have the locks.
 const TOGETHER: usize = 64;
 
 impl<P: Send + Sync + 'static> PidNamespace<P> {

@@ -24,7 +24,7 @@ enum Step {
     Free {
         pid: Index,
     },
-    /// Free so many at once, which is what brings the circle round.
+    /// Free that many at once, which is what brings the circle round.
     FreeMany {
         pid: Index,
         count: usize,

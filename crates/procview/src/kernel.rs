@@ -69,7 +69,7 @@ struct Slots {
     next: u32,
     /// Those whose directories were opened since idle ones were closed.
     opened: Vec<u32>,
-    /// From so many on, the dead are looked for.
+    /// From that many on, the dead are looked for.
     full: usize,
 }
 

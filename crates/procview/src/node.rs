@@ -70,7 +70,7 @@ pub(crate) const FD_MAX: u32 = (1 << 24) - 1;
 
 const TAG_SHIFT: u32 = 60;
 const SERIAL_SHIFT: u32 = 32;
-/// So many things there may have been.
+/// The highest serial number that fits.
 pub(crate) const SERIAL_MAX: u32 = (1 << 28) - 1;
 const CODE_SHIFT: u32 = 24;
 

@@ -28,7 +28,7 @@ pub struct FilledScenario {
 
 /// Most containers there are at each level.
 const CONTAINERS: u32 = 4;
-/// A process starts so many others before the next of its brothers does.
+/// A process starts this many others before the next of its brothers does.
 const CHILDREN: usize = 8;
 /// Users begin with this.
 const FIRST_USER: u32 = 1000;

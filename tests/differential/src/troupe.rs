@@ -96,7 +96,7 @@ pub(crate) struct Seat {
     pub(crate) parked: Option<Sleep>,
     /// It has sent a call and not read what came of it.
     pub(crate) awaits: bool,
-    /// As many calls as it was handed and has not answered.
+    /// How many calls it was handed and has not answered.
     pub(crate) serves: u32,
     /// It was told by `BINDER_GET_EXTENDED_ERROR` of a refusal, which it may not have read.
     pub(crate) has_been_refused: bool,

@@ -19,7 +19,7 @@ use crate::balance::{BalancedInstance, BalancedProxy, InstanceKey};
 use crate::importers::{CALLS_ASKED, ImportSource, READ_AGAIN};
 use crate::options::{ClusterError, failed};
 
-/// A service that has been found is given up once each of its instances has failed so often in a row: some seconds in which
+/// A service that has been found is given up once each of its instances has failed this often in a row: some seconds in which
 /// machines may come back, without its clients having to look for it again.
 const FAILURES_MAX: u32 = 4;
 

@@ -97,7 +97,7 @@ impl WantedInstances {
         failures
     }
 
-    /// Whether each has failed at least so often, and none can be called or is being tried.
+    /// Whether each has failed at least that often, and none can be called or is being tried.
     pub(super) fn have_all_failed(&self, times: u32) -> bool {
         self.by_key.values().all(|it| match it.standing {
             Standing::Waiting { failures, .. } => failures >= times,

@@ -34,9 +34,9 @@ pub(crate) const ALL: &[(&str, PlacedBench)] =
 /// How much is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// As much as shows that it works.
+    /// Just enough to show that it works.
     Trial,
-    /// As much as gives a figure.
+    /// Enough for a figure.
     Measurement,
 }
 
@@ -50,7 +50,7 @@ impl Effort {
 }
 
 const NAME: &str = "test.IWord/default";
-/// As many bytes as a small call has, with its head.
+/// The length of a small call, with its head.
 const PING_BYTES: usize = 96;
 
 /// The median of the times that a call takes.

@@ -23,7 +23,7 @@ use crate::etcd::{Etcd, free_port};
 use crate::network::NetworkPlace;
 use crate::relay::Relay;
 
-/// After so many seconds without a word from a machine others take its names: more than a busy machine is late.
+/// After this many seconds without a word from a machine others take its names: more than a busy machine is late.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 /// A scenario's machines at most.
 pub(crate) const MACHINES: usize = 3;
@@ -239,7 +239,7 @@ impl Machine {
         (0..count).map(|_| ServiceInstance::read(&told).unwrap()).collect()
     }
 
-    /// Waits until so many instances are within reach of this machine, for a service that was looked for.
+    /// Waits until that many instances are within reach of this machine, for a service that was looked for.
     #[track_caller]
     pub(crate) fn wait_for_called(&self, count: usize) {
         wait_until(|| self.instances().iter().filter(|it| it.calls.is_some()).count() == count);

@@ -194,7 +194,7 @@ pub(crate) struct LogOptions {
     #[arg(short, long)]
     pub(crate) follow: bool,
 
-    /// With --follow, also report calls that wait for so many seconds, and waits that will not end by themselves and have
+    /// With --follow, also report calls that wait for this many seconds, and waits that will not end by themselves and have
     /// lasted for as long, as `anybinder waits --watch` does: deadlocks, processes without a thread left, one-ways that
     /// pile up
     #[arg(long, value_name = "SECONDS", value_parser = interval, num_args = 0..=1, require_equals = true,

@@ -73,7 +73,7 @@ pub(crate) struct ProcviewRunOptions {
 /// Which processes are shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShownOptions {
-    /// Show so many processes that nobody has started, in namespaces inside each other
+    /// Show this many processes that nobody has started, in namespaces inside each other
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
           default_missing_value = "10000",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

@@ -46,7 +46,7 @@ pub(crate) struct TraceOptions {
     #[command(flatten)]
     pub(crate) report: TraceReportOptions,
 
-    /// Show so many bytes of the data of calls and replies: as arguments and results where --aidl tells their types,
+    /// Show this many bytes of the data of calls and replies: as arguments and results where --aidl tells their types,
     /// in hexadecimal else. A binderfs that `anybinder mount` makes tells them with --trace-data only [default: 1024
     /// where CMD has a world of its own and --aidl is given, else 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=DATA_BYTES_MAX))]
@@ -162,7 +162,7 @@ pub(crate) struct TraceRecordOptions {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Record data of calls and replies, so many bytes of each
+    /// Record data of calls and replies, this many bytes of each
     #[arg(long, value_name = "N", default_value_t = 0,
           value_parser = clap::value_parser!(u32).range(0..=DATA_BYTES_MAX))]
     pub(crate) max_bytes: u32,
@@ -190,7 +190,7 @@ pub(crate) struct TraceShowOptions {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show so many of the bytes that were recorded of calls and replies: as arguments and results where --aidl tells
+    /// Show this many of the bytes that were recorded of calls and replies: as arguments and results where --aidl tells
     /// their types, in hexadecimal else [default: 1024 with --aidl, else 0]
     #[arg(long, value_name = "N")]
     pub(crate) max_bytes: Option<u32>,
@@ -291,11 +291,11 @@ pub(crate) struct TraceReplayOptions {
     #[arg(short, long = "method", value_name = "NAME")]
     pub(crate) methods: Vec<String>,
 
-    /// The first so many calls at most
+    /// At most this many calls, from the first on
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 
-    /// Wait so long for each reply
+    /// Wait this long for each reply
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) timeout: Duration,
 

@@ -41,7 +41,7 @@ pub(crate) fn run(options: &LogOptions) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Starts a thread that reports calls that wait for so long, and waits that do not end, while the program runs.
+/// Starts a thread that reports calls that wait for that long, and waits that do not end, while the program runs.
 fn tell_waits(options: &InspectOptions, patience: Duration) -> Result<(), Failure> {
     let (binderfs, is_json) = (Binderfs::find(options)?, options.json);
     // A mistake in the command line is told at once.

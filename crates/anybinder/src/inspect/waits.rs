@@ -111,7 +111,7 @@ impl Look {
         self.calls.retain(|call| known.contains(&(call.id, call.device.as_str())));
     }
 
-    /// Calls that have waited for so long.
+    /// Calls that have waited for that long.
     fn long_waits(&self, patience: Duration) -> impl Iterator<Item = Finding> {
         let is_long = move |call: &&CallRecord| {
             call.kind == CallKind::Call && Duration::from_millis(call.elapsed_ms) >= patience

@@ -339,7 +339,7 @@ impl Screen {
         frame.render_widget(table, middle);
     }
 
-    /// The columns that fit entirely into so many cells, in their order: a number without its first digits would be
+    /// The columns that fit entirely into that many cells, in their order: a number without its first digits would be
     /// another number. The column by which rows are sorted is always among them.
     fn columns(&self, width: u16) -> Vec<usize> {
         let by_worth = BY_WORTH.iter().filter_map(|head| {

@@ -22,13 +22,13 @@ use super::protocol::{self, Invocation, SignalTarget, WorldRequest, WorldRespons
 use crate::failure::{Failure, failed};
 use crate::world::World;
 
-/// So long the processes of a world have when its own process is asked to end by a signal.
+/// How long the processes of a world have to end when its own process is asked to end by a signal.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// No client can ask for more.
 const PATIENCE_MAX: Duration = Duration::from_secs(86_400);
 /// Killed processes need a moment to go; what they have just started is killed in the next.
 const KILL_INTERVAL: Duration = Duration::from_millis(5);
-/// As many clients as are served at a time: fewer than files may be open.
+/// How many clients are served at a time: fewer than files may be open.
 const CONNECTIONS_MAX: usize = 256;
 
 /// The process of a world.

@@ -13,9 +13,9 @@ use binder_os::{UserAndGroup, packet_socket};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A packet has so many bytes at most.
+/// A packet has this many bytes at most.
 const PACKET_BYTES_MAX: usize = 4096;
-/// The words of an invocation have so many bytes at most; the kernel's limit is a quarter of the stack's.
+/// The words of an invocation have this many bytes at most; the kernel's limit is a quarter of the stack's.
 const WORDS_BYTES_MAX: u64 = 16 << 20;
 
 /// A client's request.
@@ -26,7 +26,7 @@ pub(crate) enum WorldRequest {
     Run(Invocation),
     /// A signal to the command.
     Signal { number: i32, to: SignalTarget },
-    /// The end of the world, after so many milliseconds at most.
+    /// The end of the world, after that many milliseconds at most.
     Stop { patience_ms: u64 },
     /// Nothing: the connection ends with the world.
     Watch,

@@ -376,7 +376,7 @@ fn a_replay_ends_when_a_service_does_not_answer() {
     let record = ["trace", "record", "--manager", "--max-bytes", "4096", &once];
     let list = ["--", PROGRAM, "service", "list", "--names"];
     assert_eq!(finish(Command::new(PROGRAM).args([&record[..], &list].concat())).code(), 0);
-    // So many that their lines fill a pipe: the replay is under way for as long as nobody reads them.
+    // Enough for their lines to fill a pipe: the replay is under way for as long as nobody reads them.
     let recorded = std::fs::read(&once).unwrap();
     let (head, blocks) = recorded.split_at(12);
     std::fs::write(&often, [head, &blocks.repeat(2000)].concat()).unwrap();

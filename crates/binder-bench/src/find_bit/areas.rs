@@ -18,7 +18,7 @@ const BATCH_NS: f64 = 20_000.0;
 /// and the best of as many batches counts as fit into this time, all ways in turns: whatever disturbs for a
 /// while disturbs all of them;
 const BUDGET: Duration = Duration::from_millis(150);
-/// of at least so many,
+/// of at least this many,
 const MIN_ROUNDS: u32 = 25;
 /// but a way that takes long is not tried longer than this.
 const PATIENCE_NS: f64 = 500e6;

@@ -18,13 +18,13 @@ const LENS: [usize; 39] = [
     192, 256, 319, 320, 321, 512, 640, 1024, 1500, 2047, 2048, 2049, 3000, 4096,
 ];
 
-/// The ways take turns so often, and the shortest time of each counts;
+/// The ways take turns this often, and the shortest time of each counts;
 const ROUNDS: u32 = 5;
 
 /// of one search, or if that is too short for the clock,
 const SHORT_NS: f64 = 5e3;
 
-/// of so many;
+/// of this many;
 const REPEATS: u32 = 64;
 
 /// but what takes longer than this is not repeated.

@@ -64,7 +64,7 @@ const BATCH: u64 = 100;
 /// Objects that go into one transaction which takes the driver long.
 const THOUSANDS: u64 = 10_000;
 
-/// Of a log, so much is read at a time.
+/// How much of a log is read at a time.
 const LOG_PIECE_BYTES: usize = 1 << 20;
 
 /// Files that go into one write.
@@ -73,13 +73,13 @@ const FILES: usize = 8;
 /// Files that are open beside the device, as far as they may be.
 const OPEN_FILES: usize = 20_000;
 
-/// Of these, so many give way to the device.
+/// How many of these give way to the device.
 const ROOM_FOR_DEVICE: usize = 8;
 
 /// What a process has mapped besides, as far as it may.
 const MAPPINGS: usize = 60_000;
 
-/// Of these, so many give way to what it needs itself.
+/// How many of these give way to what it needs itself.
 const ROOM_FOR_PROGRAM: usize = 256;
 
 /// Threads that live at a time: more would take the processors, whatever they call.
@@ -338,7 +338,7 @@ fn flood_with_opens(device: &Path) -> Result<(), BenchError> {
     loop {
         match BinderClient::open(device) {
             Ok(client) => open.push(client),
-            // As many as there are: from here on it opens and closes.
+            // That is all there are: from here on it opens and closes.
             Err(_) => open.truncate(open.len() / 2),
         }
     }

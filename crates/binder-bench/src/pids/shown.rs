@@ -177,7 +177,7 @@ impl Stage {
         Ok(Self { table, numbers, server, mount, is_fresh })
     }
 
-    /// Ends so many processes, and starts as many, with the kernel told of each; returns how long
+    /// Ends that many processes, and starts as many, with the kernel told of each; returns how long
     /// that took.
     fn replace(&self, count: u32) -> Result<Duration, BenchError> {
         let start = Instant::now();

@@ -8,7 +8,7 @@ use zerocopy::IntoBytes;
 
 use crate::error::{BenchError, failed};
 
-/// As many files a message of a socket brings at most.
+/// How many files a message of a socket may bring.
 pub(crate) const MOST_FILES: u32 = 253;
 
 /// The file that is sent, again and again.
@@ -23,7 +23,7 @@ impl SentFile {
         (0..count).map(|_| self.0.as_fd()).collect()
     }
 
-    /// Replaces `data` by so many objects that are the file, and `rest`. Returns where the objects are.
+    /// Replaces `data` by that many objects that are the file, and `rest`. Returns where the objects are.
     pub(crate) fn put(&self, count: u32, rest: &[u8], data: &mut Vec<u8>) -> Vec<u64> {
         let fd = self.0.as_raw_fd().cast_unsigned();
         let object = BinderFdObject { kind: BINDER_TYPE_FD, fd, ..Default::default() };
@@ -38,7 +38,7 @@ impl SentFile {
     }
 }
 
-/// Removes so many objects from the beginning of a message.
+/// Removes that many objects from the beginning of a message.
 pub(crate) fn remove_objects(count: u32, data: &mut Vec<u8>) {
     let bytes = count as usize * size_of::<BinderFdObject>();
     data.drain(..bytes.min(data.len()));

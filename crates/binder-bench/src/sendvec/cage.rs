@@ -24,7 +24,7 @@ pub(super) struct Caught<'cage> {
 const PROCESSES: &str = "cgroup.procs";
 
 impl Cage {
-    /// Makes a cgroup that may use so much memory, or says why not.
+    /// Makes a cgroup that may use that much memory, or says why not.
     pub(super) fn build(limit_bytes: u64) -> Result<Self, String> {
         let read = |path| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
         let (groups, mounts) = (read("/proc/self/cgroup")?, read("/proc/self/mountinfo")?);

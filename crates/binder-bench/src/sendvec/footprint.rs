@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::daemon::Daemon;
 use crate::error::{BenchError, failed};
 
-/// Memory must stay as it is for so long to count as settled,
+/// Memory must stay as it is for this long to count as settled,
 const STAYS_FOR: Duration = Duration::from_millis(2500);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// and after this long it counts as settled anyway.

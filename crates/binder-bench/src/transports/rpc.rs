@@ -38,7 +38,7 @@ pub(super) fn start_server(core: Option<usize>, name: &str) -> Result<Actor, Ben
     Ok(server)
 }
 
-/// Connects with so many connections at most.
+/// Connects with that many connections at most.
 pub(super) fn connect(
     name: &str,
     connections: usize,

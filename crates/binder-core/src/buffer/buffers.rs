@@ -10,9 +10,9 @@ use slab::Slab;
 
 use super::Buffer;
 
-/// As many buffers are found without a tree.
+/// Up to this many buffers are found without a tree.
 const FEW: usize = 8;
-/// So many buffers keep their places when the last has gone.
+/// How many buffers keep their places when the last has gone.
 const KEPT: usize = 16;
 
 #[derive(Debug, Default)]

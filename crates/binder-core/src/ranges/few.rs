@@ -1,6 +1,6 @@
 //! Free ranges in a row: for an area of which little is in use at a time.
 
-/// As many ranges may be taken.
+/// How many ranges may be taken.
 pub(super) const FEW: usize = 8;
 
 /// Free ranges by start. Taken ones lie between them, so there is one more at most.

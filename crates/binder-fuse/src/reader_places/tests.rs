@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use super::*;
 
-/// Waits until so many readers are parked.
+/// Waits until that many readers are parked.
 fn await_parked(parked: &ParkedReaders, count: usize) {
     loop {
         // A reader that has counted itself gives the state up when it waits.

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 use std::thread;
 
-/// After so many requests it is looked at anew.
+/// After this many requests it is looked at anew.
 const PERIOD: u32 = 64;
 
 /// How many processors the driver may use.
@@ -59,7 +59,7 @@ impl Crowd {
 mod tests {
     use super::*;
 
-    /// A period in which so many threads take turns.
+    /// A period in which that many threads take turns.
     fn period(crowd: &mut Crowd, threads: u32) -> bool {
         assert!(!crowd.note(threads, threads));
         assert!((threads..PERIOD).all(|at| crowd.note(1, 0) == (at == PERIOD - 1)));

@@ -408,7 +408,7 @@ impl RingFile {
         }
     }
 
-    /// The numbers in the data of a call's slot, so many.
+    /// The first `count` numbers in the data of a call's slot.
     pub(super) fn read_numbers(&self, id: RingCallId, count: usize) -> Option<Vec<u32>> {
         let mut bytes = vec![0; count.min(MOST_FILES) * size_of::<u32>()];
         self.memory.segment().read_data(id.slot()?, 0, &mut bytes);

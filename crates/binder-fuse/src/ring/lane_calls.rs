@@ -23,11 +23,11 @@ use crate::shared::SessionShared;
 use crate::strings::errno;
 use crate::wire::send;
 
-/// As many lanes lead to one open file: each costs its threads a look.
+/// How many lanes may lead to one open file: each costs its threads a look.
 const MOST_OF_SERVER: usize = LANES - SLOTS as usize;
-/// As many lanes a user's open files of a device call by.
+/// How many lanes a user's open files of a device may call by.
 const MOST_OF_USER: usize = 64;
-/// As many a device has: each is looked at whenever something was done.
+/// How many a device may have: each is looked at whenever something was done.
 const MOST_OF_DEVICE: usize = 128;
 /// What a thread asks for that wants a lane.
 struct LaneWish {

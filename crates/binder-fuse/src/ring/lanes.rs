@@ -22,7 +22,7 @@ use super::file::RingFile;
 use crate::files::HeldFile;
 use crate::quota::Charge;
 
-/// A lane is kept for so long at least, unless its user has many more than one who wants one.
+/// A lane is kept for this long at least, unless its user has many more than one who wants one.
 const KEPT_FOR: Duration = Duration::from_secs(1);
 /// What a lane takes of the daemon's descriptors until its server has taken it: the segment, and the caller's thread.
 const FILES: usize = 2;

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use binder_os::{RunDelay, processes, realtime};
 
-/// So many wake-ups are looked at together.
+/// How many wake-ups are looked at together.
 const WAKE_UPS: u32 = 32;
 /// A wait for a processor that is longer than this is long, in the mean.
 const LONG_NS: u64 = 100_000;
-/// For so long the thread is urgent, before it is looked at anew.
+/// How long the thread is urgent, before it is looked at anew.
 const URGENT_FOR: Duration = Duration::from_secs(1);
 
 /// Whether the thread is put before others.

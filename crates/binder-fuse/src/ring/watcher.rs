@@ -22,11 +22,11 @@ use super::rings::{BegunCall, Rings};
 use super::urgency::Urgency;
 use crate::client_file::ClientFile;
 
-/// A client that has posted nothing for so long is watched no longer.
+/// A client that has posted nothing for this long is watched no longer.
 const IDLE_AFTER: Duration = Duration::from_millis(50);
-/// So many wake-ups in a row for nothing, and a client is never watched again.
+/// After this many wake-ups in a row for nothing a client is never watched again.
 const MOST_IN_VAIN: u32 = 1000;
-/// So often the thread looks once more before it sleeps, when clients run on other processors: to be woken there takes longer.
+/// How often the thread looks again before it sleeps, when clients run on other processors: to be woken there takes longer.
 /// An [urgent](Urgency) thread does not.
 const LOOKS: u32 = 2000;
 

@@ -6,7 +6,7 @@ use binder_trace::{SentRecord, TraceRecord};
 /// Records that may wait for the writer, and the bytes behind which none begins.
 const INBOX_RECORDS: usize = 32 << 10;
 const INBOX_BYTES: usize = 8 << 20;
-/// Room for so many records and bytes is kept.
+/// Room for this many records and bytes is kept.
 const RECORDS_KEPT: usize = 2 << 10;
 const BYTES_KEPT: usize = 256 << 10;
 

@@ -53,7 +53,7 @@ pub(super) struct TraceFollower {
 #[derive(Debug, Default)]
 struct TraceQueue {
     bytes: Vec<u8>,
-    /// As many are read.
+    /// How many of them have been read.
     taken: usize,
     dropped: u64,
 }

@@ -96,7 +96,7 @@ impl LaneSystem for LaneContext<'_, '_> {
 
     fn receive(&self, place: &DevicePlace, len: usize) -> bool {
         let segment = place.memory.segment();
-        // SAFETY: `fill` lets so many bytes be written, and a buffer is no segment.
+        // SAFETY: `fill` lets that many bytes be written, and a buffer is no segment.
         let copy = |to| unsafe { segment.copy_reply(to, len) };
         self.buffer_of(place).is_some_and(|buffer| buffer.fill(len, copy))
     }

@@ -72,7 +72,7 @@ impl LaneServing for LaneContext<'_, '_> {
 
     fn receive_call(&self, served: &DeviceServed, len: usize) -> Option<u64> {
         let (buffer, segment) = (self.lanes.buffers.at(served.buffer)?, served.segment());
-        // SAFETY: `fill` lets so many bytes be written, and a buffer is no segment.
+        // SAFETY: `fill` lets that many bytes be written, and a buffer is no segment.
         let is_there = buffer.fill(len, |to| unsafe { segment.copy_request(to, len) });
         is_there.then(|| buffer.address())
     }

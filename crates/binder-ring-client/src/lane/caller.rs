@@ -71,9 +71,9 @@ struct CallLengths {
     reply: u32,
 }
 
-/// Each refusal has a thread wait for twice as many calls before it asks again, up to so often.
+/// Each refusal doubles the calls that a thread makes before it asks again, up to this many times.
 const MOST_REFUSALS: u32 = 8;
-/// A lane is given back that was not used while its thread made so often so many calls: where a server has more callers than
+/// A lane is given back once its thread has made as many calls as a lane is worth so many times without it: where a server has more callers than
 /// threads, these come from one to the next by the driver, which looks at lanes whenever it does something for one.
 const MOST_UNUSED: u32 = 4;
 /// The longest pause after calls by a lane that have gone wrong: shorter than what makes a lane one that is not used, or a thread that
@@ -221,7 +221,7 @@ impl<P> LaneCaller<P> {
     }
 }
 
-/// Has the driver run the first commands of a call, of so many bytes.
+/// Has the driver run the first commands of a call, of that many bytes.
 fn run_first(system: &impl LaneSystem, call: &mut BinderWriteRead, bytes: usize) -> RingOutcome {
     let until = call.write_consumed + bytes as u64;
     let outcome = system.run_commands(call, until);
@@ -270,7 +270,7 @@ impl<P> CallerLane<P> {
         })
     }
 
-    /// Whether the server has room for a call of so many bytes.
+    /// Whether the server has room for a call of that many bytes.
     fn has_room(&mut self, system: &impl LaneSystem<Place = P>, len: u32) -> bool {
         let fits = fits(&system.segment(&self.place).head().reply.room, len.into());
         if !fits {
@@ -289,7 +289,7 @@ impl<P> CallerLane<P> {
         }
     }
 
-    /// Whether a lane for longer calls is worth while: so many had no room, or after one that had none so many `calls` in a row went
+    /// Whether a lane for longer calls is worth while: `busy_calls` had no room, or one had none and then as many `calls` in a row went
     /// another way.
     fn is_outgrown(&self, calls: u32, busy_calls: u32) -> bool {
         let CallLengths { call, reply } = self.made_for;

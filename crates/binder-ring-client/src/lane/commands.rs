@@ -30,11 +30,11 @@ pub struct LaneCommands {
     /// Addresses of buffers of lanes that are freed; those behind are the driver's to tell.
     freed: [u64; MOST_FREED],
     freed_count: usize,
-    /// As many of them come before what is sent.
+    /// How many of them come before what is sent.
     freed_before: usize,
 }
 
-/// As many buffers of lanes are freed at once by a thread that uses lanes.
+/// How many buffers of lanes a thread that uses lanes may free at once.
 const MOST_FREED: usize = 8;
 
 /// A call or a reply without objects.
@@ -120,7 +120,7 @@ impl LaneCommands {
         send.map(|send| &send.head)
     }
 
-    /// A call that can take a lane once the driver has run what comes before, of so many bytes.
+    /// A call that can take a lane once the driver has run what comes before, of that many bytes.
     pub fn last_call(&self) -> Option<(usize, &BinderTransactionData)> {
         let send = self.send.as_ref().filter(|send| self.is_send_last && !send.is_reply)?;
         Some((if self.has_others { self.send_at } else { 0 }, &send.head))
@@ -178,7 +178,7 @@ impl LaneReturns {
         returns
     }
 
-    /// Whether a driver tells more behind these, where a read has so much room for all.
+    /// Whether a driver tells more behind these, where a read has that much room for all.
     pub fn leave_room(&self, room: u64) -> bool {
         room >= (self.len + Self::LONGEST) as u64
     }

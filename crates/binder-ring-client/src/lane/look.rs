@@ -25,7 +25,7 @@ pub(super) struct LaneLooks {
     laid_down: Places,
     /// How often in a row, without a wait, it has left lanes of callers on other processors.
     distant_in_a_row: u32,
-    /// For so many looks lanes that no thread has are for others, as long as this one has any.
+    /// How many more looks it leaves lanes that no thread has to other threads, as long as it has any itself.
     abstentions: u32,
     /// When a sleep ends in which nothing comes. It may be past.
     until: Timespec,
@@ -61,7 +61,7 @@ pub struct LaneWaits {
 const MOST_WORDS: usize = MOST_SERVED + 3;
 /// Callers of more lanes for each processor do not spin.
 const CALLERS_PER_CPU: usize = 2;
-/// So often in a row a thread that has no time to wait leaves distant lanes, and then the driver is to wake another for them.
+/// How many times in a row threads with no time to wait may leave distant lanes, before the driver is to wake another thread for them.
 const MOST_DISTANT: u32 = 1 << 10;
 /// The looks for which the other has time to come.
 const ABSTENTIONS: u32 = 1 << 6;

@@ -16,7 +16,7 @@ use binder_uapi::{BinderTransactionData, LANE_FLAGS, LaneAccept};
 use super::system::{LaneServing, header, is_granted, note};
 use crate::kernel::wake;
 
-/// As many lanes lead to a process. The driver grants fewer; others may not be taken back yet.
+/// How many lanes may lead to a process. The driver grants fewer; others may not be taken back yet.
 pub const MOST_SERVED: usize = u32::BITS as usize;
 
 /// The lanes by which a process is called.
@@ -27,9 +27,9 @@ pub struct ServedLanes<P> {
     used: AtomicU32,
     /// The places of lanes that no thread has.
     free: AtomicU32,
-    /// As many threads sleep that look for calls.
+    /// How many threads that look for calls are asleep.
     sleepers: AtomicU32,
-    /// As many threads have laid lanes down, and will look again.
+    /// How many threads have laid lanes down, and will look again.
     attendants: AtomicU32,
 }
 
@@ -193,7 +193,7 @@ fn count(threads: &AtomicU32, is_more: bool) {
     threads.fetch_add(change, Ordering::Relaxed);
 }
 
-/// A lane that has woken a thread so often in a row for nothing is used no more.
+/// A lane that has woken a thread this often in a row for nothing is used no more.
 const MOST_IN_VAIN: u32 = 1000;
 
 impl<P> Default for ServedLanes<P> {
@@ -364,7 +364,7 @@ impl<P: ServedPlace> ServedLane<P> {
         self.wakes_in_vain.set(self.wakes_in_vain.get() + 1);
     }
 
-    /// Whether it has disturbed its thread so often for nothing that it is used no more.
+    /// Whether it has disturbed its thread that often for nothing that it is used no more.
     pub(super) fn is_useless(&self) -> bool {
         self.wakes_in_vain.get() > MOST_IN_VAIN
     }

@@ -21,14 +21,14 @@ use super::system::{LaneServing, header, note, standing};
 use crate::exchange::{ReadWait, RingOutcome};
 use crate::ring::ClientRing;
 
-/// A thread that looks again after so many ticks of a counter, of which a machine has some 25 million to some billions in a second, has
+/// A thread that looks again after this many ticks of a counter, of which a machine has some 25 million to some billions in a second, has
 /// done something else meanwhile.
 const SOON_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 21 } else { 1 << 16 };
-/// A call that is served for so many ticks is no short one.
+/// A call that is served for this many ticks is no short one.
 const SHORT_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 18 } else { 1 << 13 };
-/// So many short calls after one that was not, all are taken to be short.
+/// After this many short calls in a row, all are taken to be short.
 const DOUBTS: u32 = 1 << 10;
-/// With so many doubts left, the next one is.
+/// With no more doubts than this, the next call is taken to be short.
 const FEW_DOUBTS: u32 = DOUBTS - (1 << 6);
 /// The most replies after which a thread does not look.
 const MOST_LATE: u32 = 1 << 8;
@@ -55,7 +55,7 @@ pub(super) struct LaneServer {
 #[derive(Debug)]
 struct Services {
     began_at: u64,
-    /// As many calls are to be short before all are taken to be.
+    /// How many calls must be short before all are taken to be.
     doubts: u32,
 }
 

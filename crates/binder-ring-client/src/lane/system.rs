@@ -41,7 +41,7 @@ pub trait LaneSystem: RingSystem {
     /// The buffers of the device.
     fn buffers(&self) -> &Self::Buffers;
 
-    /// Makes a segment, with a file to offer, and finds a buffer, for replies of so many bytes if it can be. None if there is no memory
+    /// Makes a segment, with a file to offer, and finds a buffer, for replies of that many bytes if it can be. None if there is no memory
     /// for either.
     fn create_place(&self, reply_bytes: u32) -> Option<(Self::Place, OwnedFd)>;
     /// Gives the memory of a lane back. What is lent of its buffer stays so.

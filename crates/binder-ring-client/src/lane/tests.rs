@@ -40,7 +40,7 @@ struct Process {
     is_lent: Cell<bool>,
     script: RefCell<VecDeque<Deed>>,
     left_within: Cell<Option<CallLeft>>,
-    /// A handler that runs, unnoticed, when the thread has looked so many times for what handlers do.
+    /// A handler that runs, unnoticed, when the thread has looked that many times for what handlers do.
     handler: Cell<Option<(u32, Handler)>>,
     /// How the driver answers.
     adopts: Cell<Result<(), Errno>>,

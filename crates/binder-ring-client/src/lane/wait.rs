@@ -15,7 +15,7 @@ pub(super) struct Waited {
     pub(super) is_interrupted: bool,
 }
 
-/// After so many wake-ups in a call the driver is to have it: its server does not keep to the rules.
+/// After this many wake-ups in a call the driver is to have it: its server does not keep to the rules.
 const MOST_IN_VAIN: u32 = 100;
 
 /// Makes the call that was written, and waits until it is over or has to be left.

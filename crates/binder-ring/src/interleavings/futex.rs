@@ -12,7 +12,7 @@ pub(super) struct Futex {
 #[derive(Default)]
 struct Sleepers {
     asleep: u32,
-    /// Of those, so many were woken.
+    /// How many of those were woken.
     woken: u32,
 }
 

@@ -192,7 +192,7 @@ impl CoreRig {
         self.world.borrow().files[process.0].is_open
     }
 
-    /// Has the step after so many others go wrong in this way; `None` takes it back. Only front ends have steps
+    /// Has the step after that many others go wrong in this way; `None` takes it back. Only front ends have steps
     /// that can.
     pub fn set_trouble(&self, trouble: Option<(usize, Trouble)>) {
         self.world.borrow_mut().executor.set_trouble(trouble);

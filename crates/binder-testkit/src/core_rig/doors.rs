@@ -8,7 +8,7 @@ use super::World;
 use super::steps::Trouble;
 use crate::Host;
 
-/// As many bytes of returns go back with an answer.
+/// How many bytes of returns go back with an answer.
 const CARRIED_BYTES: u64 = 768;
 
 /// How a call comes.

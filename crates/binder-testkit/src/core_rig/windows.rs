@@ -20,7 +20,7 @@ pub(super) struct Window {
 pub(super) struct Disruption {
     /// Whose own calls are left alone.
     pub(super) spared: Process,
-    /// As many calls of others go undisturbed before.
+    /// How many calls of others go undisturbed before.
     pub(super) windows_left: usize,
     pub(super) what: Box<dyn FnOnce(&mut World)>,
 }

@@ -389,7 +389,7 @@ fn descriptor_work_that_ends_while_its_process_does_is_in_vain() {
     let stage = stage();
     let m = manager(&stage);
     let p = stage.party();
-    // So many that the last is not in the first slice.
+    // Enough for the last not to be in the first slice.
     let others: Vec<_> = (0..3000).map(|_| m.cold_thread()).collect();
     for other in &others {
         other.write(commands());

@@ -92,7 +92,7 @@ fn assert_snapshot_is_complete(core: &CoreRig) {
     assert_eq!(queued + threads().map(|thread| thread.todo.len()).sum::<usize>(), census.queued);
 }
 
-/// Plays the steps in slices of so many objects; no party can tell.
+/// Plays the steps in slices of that many objects; no party can tell.
 fn compare(steps: &[Step], objects: usize) {
     for rig in CoreRig::BOTH {
         compare_on(rig().in_slices_of(objects), steps);

@@ -92,12 +92,12 @@ fn a_flood_of_oneways_is_reported_once_and_the_logs_keep_32() {
     stage.tear_down();
 }
 
-/// A stage whose driver does so many objects at a time.
+/// A stage whose driver does that many objects at a time.
 fn stage_in_slices_of(objects: usize) -> Stage {
     Stage::new(Box::new(CoreRig::default().in_slices_of(objects)))
 }
 
-/// Has the manager know so many objects of a party, and be sent as many one-ways that wait.
+/// Has the manager know that many objects of a party, and be sent as many one-ways that wait.
 fn offer(party: &Party<'_>, objects: u64) {
     let message =
         (1..=objects).fold(Message::new(1), |message, number| message.binder(8 * number, number));

@@ -50,7 +50,7 @@ impl<'s> Scene<'s> {
         process.map_or((0, 0), |process| (process.references.len(), process.nodes.len()))
     }
 
-    /// Lets the call of a party begin, and go on for so many slices. Says whether it goes on still.
+    /// Lets the call of a party begin, and go on for that many slices. Says whether it goes on still.
     fn play_slices(&self, party: &Party<'_>, slices: usize) -> bool {
         let has_begun = self.core().pass_window();
         assert!(has_begun, "its commands are fetched");

@@ -10,7 +10,7 @@ pub(super) const MAX_LEN: usize = 16;
 /// How many words are looked at together.
 const BLOCK: usize = 4;
 
-/// From which of the bits so many are set.
+/// The places of `bits` from which on `len` bits in a row are set.
 #[inline(always)]
 pub(super) fn places(bits: u64, len: usize) -> u64 {
     let (mut places, mut len) = (bits, len);

@@ -93,7 +93,7 @@ fn short_after(words: &[u64], size: usize, start: usize, len: usize) -> usize {
     dense_short_after(runs.words, size, start, len)
 }
 
-/// So many words are worth less than to ask what the processor can do.
+/// For so few words it is not worth asking what the processor can do.
 const FEW_WORDS: usize = 4;
 
 #[inline(never)]

@@ -40,16 +40,16 @@ impl Blocker {
     }
 }
 
-/// A dense window has a bit among so many at its end.
+/// A dense window has a bit among this many at its end.
 const DENSE: u32 = 8;
 
-/// So many windows are worth less than to ask what the processor can do.
+/// For so few windows it is not worth asking what the processor can do.
 const FEW_WINDOWS: usize = 6;
 
 /// The same, of windows of long runs in dense bits, where the other way needs nothing of the processor.
 const FEW_LONG_WINDOWS: usize = 3;
 
-/// So many windows side by side are worth the blocks of very long runs.
+/// For this many windows side by side the blocks of very long runs are worth their cost.
 const MANY_WINDOWS: usize = 16;
 
 impl<'words> Runs<'words> {

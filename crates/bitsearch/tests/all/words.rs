@@ -129,7 +129,7 @@ proptest! {
     ) {
         let (whole_a, whole_b) = (whole(&a), whole(&b));
         let bits = 32 * a.len().min(b.len());
-        // As long as the shorter one: where only one map is asked, the other must not be what ends it.
+        // The length of the shorter one: where only one map is asked, the other must not be what ends it.
         let (a, b) = (&a[..bits / 32], &b[..bits / 32]);
         let expected = findings(&whole_a, &whole_b, size.min(bits), start, n);
         prop_assert_eq!(&findings(a, b, size, start, n), &expected);

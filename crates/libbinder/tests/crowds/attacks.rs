@@ -160,7 +160,7 @@ impl Place {
     }
 }
 
-/// As many sessions a user has: three quarters of 1024.
+/// How many sessions a user may have: three quarters of 1024.
 const MAX_SESSIONS: usize = 768;
 
 #[test]

@@ -38,7 +38,7 @@ pub(crate) fn raise_limit() {
     setrlimit(Resource::Nofile, limit).expect("its own limit");
 }
 
-/// Whether so many files may be open; else the test says that it is left out.
+/// Whether that many files may be open; else the test says that it is left out.
 pub(crate) fn may_open(files: u64) -> bool {
     raise_limit();
     let may = getrlimit(Resource::Nofile).current.is_none_or(|limit| limit >= files);

@@ -67,7 +67,7 @@ impl Roll {
 }
 
 impl Kernel {
-    /// All processes that `reader` sees, in order. With an `age` it may be a list that was made so long
+    /// All processes that `reader` sees, in order. With an `age` it may be a list that was made that long
     /// ago, if no process has come or gone since.
     pub(crate) fn list(
         &self,

@@ -347,7 +347,7 @@ fn c243_clients_killed_at_random_leave_nothing_behind(stage: &Stage) {
     assert_eq!(residue_at_rest(stage, &empty, HANG_TIMEOUT), empty);
 }
 
-/// What the driver holds, once that is as `expected`, or when it is not after so long.
+/// What the driver holds, once that is as `expected`, or when it is not after that long.
 fn residue_at_rest(stage: &Stage, expected: &[String], at_most: Duration) -> Vec<String> {
     let deadline = Instant::now() + at_most;
     loop {

@@ -48,7 +48,7 @@ const NEST: u32 = 1007;
 
 /// Longer than a call stays in a lane.
 const A_WHILE: Duration = Duration::from_millis(60);
-/// So many calls bring a lane into use.
+/// How many calls bring a lane into use.
 const WARM_UP: u32 = 40;
 
 fn main() -> ExitCode {
@@ -251,7 +251,7 @@ fn echo(client: &BinderClient, len: usize) -> Outcome {
     if reply == data { Ok(()) } else { Err(format!("an echo of {len} bytes is another").into()) }
 }
 
-/// As many rounds of calls are made without a pause.
+/// How many rounds of calls are made without a pause.
 const HURRIED_ROUNDS: u32 = 20;
 /// Where a server's processor is wanted by others, it comes to look in this time.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -765,7 +765,7 @@ fn killed() -> Outcome {
     Ok(())
 }
 
-/// As many lanes lead to one open file.
+/// How many lanes may lead to one open file.
 const MOST_LANES: usize = 24;
 
 /// More callers than may have lanes: the others are served all the same.

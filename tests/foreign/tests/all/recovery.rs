@@ -182,7 +182,7 @@ echo ended"#;
 struct Cgroup(PathBuf);
 
 impl Cgroup {
-    /// Makes one that may have so many bytes, below our own; or says that none can be made.
+    /// Makes one that may have that many bytes, below our own; or says that none can be made.
     fn with_limit(bytes: u64) -> Option<Self> {
         let memberships = fs::read_to_string("/proc/self/cgroup").expect("every process has it");
         let path_of = |wanted: &str| {

@@ -21,7 +21,7 @@ use rsbinder::rpc as theirs;
 const VERSIONS: [(u32, ProtocolVersion); 3] =
     [(0, ProtocolVersion::V0), (1, ProtocolVersion::V1), (2, ProtocolVersion::V2)];
 
-/// So long it may take on a busy machine.
+/// How long it may take on a busy machine.
 const GIVEN_BACK_WITHIN: Duration = Duration::from_secs(20);
 
 fn socket(directory: &tempfile::TempDir) -> PathBuf {

@@ -112,7 +112,7 @@ impl<'p> Server<'p> {
         self.run_from(0, commands, room)
     }
 
-    /// A read that has brought so many bytes.
+    /// A read that has brought that many bytes.
     fn run_from(
         &mut self,
         read_consumed: u64,

@@ -11,7 +11,7 @@ use binder_uapi::{BINDER_FREEZE, BinderFreezeInfo, TF_ONE_WAY};
 
 use super::{Scene, at_each_slice, begin_call, loaded};
 
-/// So many objects are in [`loaded`], with the files of its array, and one slice more stores nothing.
+/// How many objects are in [`loaded`], with the files of its array; one slice more stores nothing.
 const OBJECTS: usize = 9;
 
 fn read_without_notices(party: &Party<'_>) -> Vec<Return> {

@@ -102,7 +102,7 @@ pub struct DeviceOptions {
     pub lanes_after: Option<u32>,
 }
 
-/// So many calls in a row are worth the few system calls by which a way past the driver is made.
+/// How many calls in a row are worth the few system calls by which a way past the driver is made.
 const BUSY_CALLS: u32 = 32;
 
 impl Default for DeviceOptions {
@@ -381,7 +381,7 @@ impl DeviceShared {
         if self.forks == fork_count::forks() { Ok(()) } else { Err(StatusCode::INVALID_OPERATION) }
     }
 
-    /// Notes that a thread holds back so many more bytes, and says whether it may.
+    /// Notes that a thread holds back that many more bytes, and says whether it may.
     ///
     /// A thread that has its reply may sleep for ever. All such threads together may hold back a
     /// quarter of the receive buffer.
@@ -390,7 +390,7 @@ impl DeviceShared {
         before.saturating_add(bytes) <= self.os.buffer_bytes() / 4
     }
 
-    /// Notes that the driver was told of so many bytes.
+    /// Notes that the driver was told of that many bytes.
     pub(super) fn release_held_back(&self, bytes: usize) {
         self.held_back_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }

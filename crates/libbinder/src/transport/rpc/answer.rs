@@ -57,7 +57,7 @@ impl SharedSession {
         }
     }
 
-    /// Waits for one message, for so long at most, and does what it asks.
+    /// Waits for one message, for that long at most, and does what it asks.
     fn serve_next(
         self: &Arc<Self>,
         mut connection: Box<Connection>,

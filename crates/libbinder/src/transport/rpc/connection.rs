@@ -62,7 +62,7 @@ pub(super) struct Connection {
     due: Option<Instant>,
     /// How long the socket waits for input, as it was told last.
     socket_timeout: Option<Duration>,
-    /// Whether it has waited for so long since something came last.
+    /// Whether it has waited for that long since something came last.
     has_expired: bool,
 }
 
@@ -223,7 +223,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives once, or nothing for so long; says whether the time is over.
+    /// Receives once, or nothing for that long; says whether the time is over.
     ///
     /// The system is told of a timeout only if the one that it knows does not do: a shorter one does until it is over
     /// for the first time.

@@ -348,7 +348,7 @@ mod tests {
     use super::super::link::StreamSocket;
     use super::*;
 
-    /// How often each of three connections is used by so many calls in a row.
+    /// How often each of three connections is used by that many calls in a row.
     fn uses(pool: &ConnectionPool, calls: u32) -> Vec<u32> {
         let mut uses = HashMap::new();
         for _ in 0..calls {

@@ -66,7 +66,7 @@ impl Capacity {
         share.min(room)
     }
 
-    /// Returns this, but no more than so many descriptors.
+    /// Returns this, but no more than that many descriptors.
     pub(super) fn within(self, descriptors: usize) -> Self {
         Self { total: self.total.min(descriptors), ..self }
     }

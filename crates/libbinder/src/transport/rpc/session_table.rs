@@ -40,7 +40,7 @@ pub(super) struct ServedCalls {
 }
 
 impl ServedCalls {
-    /// Takes down a call with a parcel of so many bytes.
+    /// Takes down a call with a parcel of that many bytes.
     pub(super) fn count(&mut self, bytes: usize) {
         self.calls += 1;
         self.received_bytes += bytes as u64;

@@ -33,7 +33,7 @@ pub(crate) const CALL: TransactionCode = 7;
 pub(crate) const TELL: TransactionCode = 8;
 /// Answers with the caller's pid, uid and security context.
 pub(crate) const WHO: TransactionCode = 9;
-/// Answers when so many calls are waiting here.
+/// Answers when this many calls are waiting here.
 pub(crate) const MEET: TransactionCode = 10;
 /// Panics.
 pub(crate) const PANIC: TransactionCode = 11;

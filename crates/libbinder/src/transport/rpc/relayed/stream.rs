@@ -102,7 +102,7 @@ struct EndShared {
     is_dead: AtomicBool,
     /// Wakes the thread.
     wake: OwnedFd,
-    /// As long as the peer has the end: it may go on to send.
+    /// While the peer has the end: it may go on to send.
     _charge: StreamCharge,
 }
 

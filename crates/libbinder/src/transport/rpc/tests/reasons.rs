@@ -160,7 +160,7 @@ fn a_server_that_cannot_accept_says_so_once() {
             tracing::subscriber::with_default(log.clone(), || server.join());
         });
         wait_until(|| !log.0.lock().expect("no panic").is_empty());
-        // As long as a few tries take.
+        // The time of a few tries.
         std::thread::sleep(Duration::from_millis(50));
         server.shutdown().expect("from outside of calls");
         accepting.join().expect("no panic");
