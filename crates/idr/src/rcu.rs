@@ -269,6 +269,17 @@ impl<T: Send + Sync + 'static> Rcu<T> {
         self.0.store(Arc::into_raw(value).cast_mut(), Ordering::Release);
     }
 
+    /// Puts a value into the place and returns what was there.
+    #[inline]
+    pub(crate) fn replace(&self, value: Arc<T>) -> Option<Arc<T>> {
+        // Only one thread at a time changes a map, and a locked instruction takes as long as all the rest.
+        if self.0.load(Ordering::Relaxed).is_null() {
+            self.fill(value);
+            return None;
+        }
+        self.swap(Some(value))
+    }
+
     /// Puts a value or none into the place and returns what was there.
     ///
     /// The place's own count of that is dropped later, as a rule by this thread.

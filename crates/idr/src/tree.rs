@@ -132,7 +132,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         if !self.taken.contains(index) {
             return Err(value);
         }
-        let old = values[index].swap(Some(value));
+        let old = values[index].replace(value);
         self.present.set(index);
         Ok(old)
     }
