@@ -44,17 +44,19 @@ mod worlds;
 use std::path::Path;
 use std::process::ExitCode;
 
-use binder_os::processes;
+use binder_os::processes::{self, Signal};
+use binder_os::signals;
 
 use crate::cli::{Cli, Command, WorldCommand};
-use crate::failure::Failure;
+use crate::failure::{Failure, failed};
 use crate::log::Colors;
 
 fn main() -> ExitCode {
     let cli = Cli::parse_and_check();
     let colors = if worlds::makes_log(&cli.command) { Colors::None } else { Colors::AtTerminal };
     log::start(cli.verbose, colors);
-    let done = require_proc(&cli.command)
+    let done = notice_children()
+        .and_then(|()| require_proc(&cli.command))
         .and_then(|()| require_file_size(&cli.command))
         .and_then(|()| perform(cli.command, cli.verbose));
     let status = done.unwrap_or_else(|failure| {
@@ -93,6 +95,12 @@ fn perform(command: Command, verbose: u8) -> Result<ExitCode, Failure> {
         Command::Completions(options) => completions::run(&options),
         Command::Man(options) => man::run(&options),
     }
+}
+
+/// Has the end of children noticed. A parent may have chosen to ignore that of its own, which we inherit, and then we
+/// could not wait for ours.
+fn notice_children() -> Result<(), Failure> {
+    signals::reset(Signal::CHILD).map_err(failed("resetting SIGCHLD"))
 }
 
 /// Says so where there is no /proc, from which namespaces, mounts and clients are learned.

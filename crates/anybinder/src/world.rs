@@ -27,7 +27,7 @@ use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal, Stream};
 use binder_os::readiness::{self, Readiness};
 use binder_os::seccomp::{self, NotifyFd};
-use binder_os::signals::{self, Sender, SignalMask, SignalStream};
+use binder_os::signals::{Sender, SignalMask, SignalStream};
 
 use crate::default_manager::ManagerWatch;
 use crate::driver::{self, MountPoint};
@@ -146,8 +146,6 @@ impl World {
         options: &Options,
         metrics: Option<MetricsListener>,
     ) -> Result<Self, Failure> {
-        // A parent may have chosen to ignore the end of its children, which we inherit.
-        signals::reset(Signal::CHILD).map_err(failed("resetting SIGCHLD"))?;
         let signals = SignalStream::block(&[&[Signal::CHILD][..], &PASSED_ON].concat())
             .map_err(failed("blocking signals"))?;
         processes::adopt_orphans().map_err(failed("adopting orphans"))?;

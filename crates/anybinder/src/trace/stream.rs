@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use binder_os::processes::{self, Child, Fork, Signal};
 use binder_os::readiness::{self, Readiness};
-use binder_os::signals::{self, Sender, SignalStream};
+use binder_os::signals::{Sender, SignalStream};
 use binder_trace::{RecordStream, TraceRecord};
 
 use crate::failure::{Failure, failed};
@@ -67,7 +67,6 @@ impl TraceSource {
         command: &[OsString],
         sink: &mut impl TraceSink,
     ) -> Result<u8, Failure> {
-        signals::reset(Signal::CHILD).map_err(failed("resetting SIGCHLD"))?;
         let signals = SignalStream::block(&[&[Signal::CHILD][..], &PASSED_ON].concat())
             .map_err(failed("blocking signals"))?;
         let child = start(command, &signals)?;

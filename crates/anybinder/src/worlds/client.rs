@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use binder_os::UserAndGroup;
@@ -21,6 +22,7 @@ use binder_os::terminal::{self, Pty, RawTerminal};
 use super::protocol::{self, Invocation, SignalTarget, Words, WorldRequest, WorldResponse};
 use super::registry::WorldDir;
 use crate::failure::{Failure, failed};
+use crate::log;
 use crate::world::PASSED_ON;
 
 /// The request.
@@ -98,9 +100,19 @@ pub(super) fn run(world: &WorldDir, request: &JoinRequest<'_>) -> Result<u8, Fai
 
 fn words_of(request: &JoinRequest<'_>) -> Result<Words, Failure> {
     Ok(Words {
-        directory: env::current_dir().map_err(failed("finding the directory"))?,
+        directory: current_directory(),
         command: request.command.to_vec(),
         environment: env::vars_os().collect(),
+    })
+}
+
+/// The directory that the command starts in: this process's, unless that was removed.
+fn current_directory() -> PathBuf {
+    env::current_dir().unwrap_or_else(|error| {
+        log::tell(format_args!(
+            "anybinder: the current directory cannot be found ({error}): in / instead"
+        ));
+        PathBuf::from("/")
     })
 }
 

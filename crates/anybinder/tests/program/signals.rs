@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use crate::caller::{Caller, PROGRAM, Running, children, state, wait_until};
+use crate::caller::{Caller, PROGRAM, Running, children, finish, state, wait_until};
 
 #[test]
 fn signals_reach_the_command() {
@@ -41,6 +41,19 @@ fn the_command_has_the_signal_mask_of_its_caller() {
         let outcome =
             Running::start(&mut caller.run_script("grep SigBlk /proc/self/status")).finish();
         assert!(outcome.stdout.trim_end().ends_with("0000000000000000"), "{}", outcome.stdout);
+    }
+}
+
+#[test]
+fn the_end_of_children_is_noticed_though_the_caller_ignores_that_of_its_own() {
+    for caller in Caller::all() {
+        let run = ["run", "--no-manager", "--", "sh", "-c", "exit 3"];
+        for (words, status) in [(&["doctor"][..], 0), (&run, 3)] {
+            let ignoring = [&["--ignore-signal=CHLD", PROGRAM], words].concat();
+            let outcome = finish(&mut caller.wrap("env", &ignoring));
+            assert_eq!(outcome.code(), status, "{words:?}: {outcome:?}");
+            assert!(!outcome.stdout.contains("No child processes"), "{}", outcome.stdout);
+        }
     }
 }
 

@@ -45,6 +45,19 @@ fn a_command_that_joins_has_what_its_caller_has() {
 }
 
 #[test]
+fn a_command_whose_callers_directory_was_removed_starts_in_the_root() {
+    for caller in Caller::all() {
+        let home = Home::of(*caller);
+        home.fine(&["create", "dev"]);
+        let script = "cd \"$(mktemp -d)\"; rmdir \"$PWD\"; exec \"$0\" world exec dev -- pwd";
+        let mut command = caller.wrap("sh", &["-c", script, PROGRAM]);
+        let outcome = finish(command.env("XDG_RUNTIME_DIR", home.dir()));
+        assert_eq!((outcome.code(), &*outcome.stdout), (0, "/\n"), "{outcome:?}");
+        assert!(outcome.stderr.ends_with("in / instead\n"), "{outcome:?}");
+    }
+}
+
+#[test]
 fn who_may_gain_no_rights_gains_none_by_joining() {
     for caller in Caller::all() {
         let home = Home::of(*caller);
