@@ -4,8 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use binder_os::mounts::DetachedMount;
 use binder_os::processes::{self, Fork, Stream};
-use binder_os::{DetachedMount, ProcDir, namespaces};
+use binder_os::{ProcDir, namespaces};
 use procview::{
     KERNEL_DIR, KernelFiles, Machine, Members, ProcessTable, Scenario, ViewMountError, ViewSession,
 };

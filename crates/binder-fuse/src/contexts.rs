@@ -9,9 +9,10 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use binder_core::Errno;
+use binder_os::mounts::DetachedMount;
 use binder_os::proc_files::DeviceNumber;
 use binder_os::seccomp::TrappedCall;
-use binder_os::{DetachedMount, FileId, MountView, PathKind, PipeToken};
+use binder_os::{FileId, MountView, PathKind, PipeToken};
 
 use crate::mounts::{FILE_SYSTEM, Mounts};
 use crate::options::Wishes;

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread;
 
 use binder_core::Errno;
+use binder_os::mounts::DetachedMount;
 use binder_os::proc_files::{self, DeviceNumber};
 use binder_os::seccomp::TrappedCall;
-use binder_os::{DetachedMount, MountView, PathKind, processes};
+use binder_os::{MountView, PathKind, processes};
 
 use crate::error::MountError;
 use crate::expected_calls::ExpectedCall;

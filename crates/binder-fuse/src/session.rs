@@ -16,9 +16,8 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 
 use binder_core::{Errno, Limits, Sequences};
 use binder_frontend::Event;
-use binder_os::{
-    BINDERFS_TYPE, DetachedMount, FuseDevice, MountOptions, SteadyClock, ThreadWatch, proc_files,
-};
+use binder_os::mounts::DetachedMount;
+use binder_os::{BINDERFS_TYPE, FuseDevice, MountOptions, SteadyClock, ThreadWatch, proc_files};
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
     InitOffer, InitTerms, Message, OpenedFile, Operation, Request, SetAttr, StatFs, reply,

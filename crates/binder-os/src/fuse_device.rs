@@ -4,18 +4,16 @@
 
 use std::io::{self, IoSlice};
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
-use crate::mounts::FoundMount;
-use crate::proc_files::{self, DeviceNumber};
+use crate::mounts::DetachedMount;
 
 /// The least length of a buffer that the kernel accepts for [`FuseDevice::read`], in bytes.
 pub const READ_BUFFER_MIN_BYTES: usize = 8192;
@@ -62,12 +60,6 @@ pub struct MountOptions {
     pub max_read_bytes: Option<u32>,
     /// Whether the kernel refuses all that would write.
     pub read_only: bool,
-}
-
-/// A mounted file system that may have no place yet: without one it goes when this is dropped.
-#[derive(Debug)]
-pub struct DetachedMount {
-    fd: OwnedFd,
 }
 
 /// Why no request was read.
@@ -169,7 +161,7 @@ impl FuseDevice {
             | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         attributes.set(MountAttrFlags::MOUNT_ATTR_RDONLY, options.read_only);
         let flags = FsMountFlags::FSMOUNT_CLOEXEC;
-        Ok(DetachedMount { fd: rustix::mount::fsmount(context, flags, attributes)? })
+        Ok(DetachedMount::of(rustix::mount::fsmount(context, flags, attributes)?))
     }
 
     /// Waits for one request and copies it into `buffer`, returning its length.
@@ -266,77 +258,6 @@ impl FuseDevice {
     }
 }
 
-impl DetachedMount {
-    /// A copy of the mount at `dir`, with the mounts below it.
-    ///
-    /// # Errors
-    ///
-    /// As open_tree(2).
-    pub fn copy_of(dir: &Path) -> io::Result<Self> {
-        // Recursively: in a user namespace a mount may not be shown without those on top of it.
-        let flags = OpenTreeFlags::OPEN_TREE_CLONE
-            | OpenTreeFlags::OPEN_TREE_CLOEXEC
-            | OpenTreeFlags::AT_RECURSIVE;
-        Ok(Self { fd: rustix::mount::open_tree(CWD, dir, flags)? })
-    }
-
-    /// Shows the mount at `dir`, as the calling thread sees that.
-    ///
-    /// # Errors
-    ///
-    /// As move_mount(2).
-    pub fn attach(&self, dir: &Path) -> io::Result<()> {
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
-        Ok(rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags)?)
-    }
-
-    /// Shows the mount in place of the one at `dir`, which stays with the processes that have files
-    /// of it open, and ends when they have closed them. It may have been unmounted meanwhile.
-    ///
-    /// Where the kernel can (from Linux 6.5 on) no process ever finds the directory empty.
-    ///
-    /// # Errors
-    ///
-    /// As open(2), move_mount(2) and umount(2).
-    pub fn replace(&self, dir: &Path) -> io::Result<()> {
-        let replaced = FoundMount::at(dir)?;
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_BENEATH;
-        let is_beneath = rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags).is_ok();
-        replaced.unmount()?;
-        if is_beneath { Ok(()) } else { self.attach(dir) }
-    }
-
-    /// Shows the mount in place of what the descriptor `target` is of.
-    ///
-    /// # Errors
-    ///
-    /// As move_mount(2).
-    pub fn attach_to(&self, target: BorrowedFd<'_>) -> io::Result<()> {
-        let flags =
-            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-        Ok(rustix::mount::move_mount(&self.fd, c"", target, c"", flags)?)
-    }
-
-    /// Opens the root directory, which asks the server of the file system.
-    ///
-    /// # Errors
-    ///
-    /// As open(2).
-    pub fn open_root(&self) -> io::Result<OwnedFd> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?)
-    }
-
-    /// Returns the device number by which files of the mount are known.
-    ///
-    /// # Errors
-    ///
-    /// As statx(2).
-    pub fn device(&self) -> io::Result<DeviceNumber> {
-        Ok(proc_files::id_of(self.fd.as_fd())?.device)
-    }
-}
-
 /// The argument of FUSE_DEV_IOC_BACKING_OPEN.
 #[repr(C)]
 struct BackingMap {
@@ -354,11 +275,14 @@ const BACKING_CLOSE: libc::Ioctl = opcode::write::<u32>(GROUP, 2) as libc::Ioctl
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+    use std::path::Path;
     use std::sync::Arc;
     use std::thread;
 
     use super::*;
-    use crate::{mounts, namespaces};
+    use crate::mounts::FoundMount;
+    use crate::{mounts, namespaces, proc_files};
 
     fn options() -> MountOptions {
         MountOptions {

@@ -67,7 +67,7 @@ pub use delivery::IncomingTransaction;
 pub use device_ring::lanes_wanted_after;
 pub use exhausted::ExhaustedLimit;
 pub use fuse_device::{
-    BINDERFS_TYPE, BackingId, DetachedMount, FuseDevice, MountOptions, ReadError, ReplyOutcome,
+    BINDERFS_TYPE, BackingId, FuseDevice, MountOptions, ReadError, ReplyOutcome,
 };
 pub use in_flight::FileInFlight;
 pub use mapped_memory::{MappedMemory, OutOfBounds};

@@ -1,12 +1,12 @@
-//! Mounts: making them, and ending those that were found.
+//! Mounts: making them, showing them at a place, and ending those that were found.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 
 use crate::proc_files::{self, DeviceNumber};
 
@@ -56,6 +56,88 @@ pub fn unmount(dir: &Path) -> io::Result<()> {
 pub fn unmount_only(dir: &Path, device: DeviceNumber) -> io::Result<bool> {
     let found = FoundMount::at(dir)?;
     Ok(proc_files::id_of(found.0.as_fd())?.device == device && found.unmount()?)
+}
+
+/// A mounted file system that may have no place yet: without one it goes when this is dropped.
+#[derive(Debug)]
+pub struct DetachedMount {
+    fd: OwnedFd,
+}
+
+impl DetachedMount {
+    /// What fsmount(2) or open_tree(2) has made.
+    pub(crate) fn of(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
+    /// A copy of the mount at `dir`, with the mounts below it.
+    ///
+    /// # Errors
+    ///
+    /// As open_tree(2).
+    pub fn copy_of(dir: &Path) -> io::Result<Self> {
+        // Recursively: in a user namespace a mount may not be shown without those on top of it.
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE;
+        Ok(Self { fd: rustix::mount::open_tree(CWD, dir, flags)? })
+    }
+
+    /// Shows the mount at `dir`, as the calling thread sees that.
+    ///
+    /// # Errors
+    ///
+    /// As move_mount(2).
+    pub fn attach(&self, dir: &Path) -> io::Result<()> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
+        Ok(rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags)?)
+    }
+
+    /// Shows the mount in place of the one at `dir`, which stays with the processes that have files
+    /// of it open, and ends when they have closed them. It may have been unmounted meanwhile.
+    ///
+    /// Where the kernel can (from Linux 6.5 on) no process ever finds the directory empty.
+    ///
+    /// # Errors
+    ///
+    /// As open(2), move_mount(2) and umount(2).
+    pub fn replace(&self, dir: &Path) -> io::Result<()> {
+        let replaced = FoundMount::at(dir)?;
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_BENEATH;
+        let is_beneath = rustix::mount::move_mount(&self.fd, c"", CWD, dir, flags).is_ok();
+        replaced.unmount()?;
+        if is_beneath { Ok(()) } else { self.attach(dir) }
+    }
+
+    /// Shows the mount in place of what the descriptor `target` is of.
+    ///
+    /// # Errors
+    ///
+    /// As move_mount(2).
+    pub fn attach_to(&self, target: BorrowedFd<'_>) -> io::Result<()> {
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        Ok(rustix::mount::move_mount(&self.fd, c"", target, c"", flags)?)
+    }
+
+    /// Opens the root directory, which asks the server of the file system.
+    ///
+    /// # Errors
+    ///
+    /// As open(2).
+    pub fn open_root(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?)
+    }
+
+    /// Returns the device number by which files of the mount are known.
+    ///
+    /// # Errors
+    ///
+    /// As statx(2).
+    pub fn device(&self) -> io::Result<DeviceNumber> {
+        Ok(proc_files::id_of(self.fd.as_fd())?.device)
+    }
 }
 
 /// What was mounted at a place when it was looked at, and not what takes its place meanwhile.

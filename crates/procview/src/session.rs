@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use binder_os::{DetachedMount, FuseDevice, MountOptions, ProcDir, ReadError, ReplyOutcome};
+use binder_os::mounts::DetachedMount;
+use binder_os::{FuseDevice, MountOptions, ProcDir, ReadError, ReplyOutcome};
 use fuse_wire::flags::{
     FOPEN_DIRECT_IO, FUSE_ASYNC_READ, FUSE_AUTO_INVAL_DATA, FUSE_CACHE_SYMLINKS,
     FUSE_DO_READDIRPLUS, FUSE_MAX_PAGES, FUSE_NO_OPEN_SUPPORT, FUSE_NO_OPENDIR_SUPPORT,

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use binder_os::{DetachedMount, ProcDir, mounts};
+use binder_os::ProcDir;
+use binder_os::mounts::{self, DetachedMount};
 use procview::{KERNEL_DIR, KernelFiles, Machine, Members, ProcessTable, ViewSession};
 
 use crate::error::{BenchError, failed};

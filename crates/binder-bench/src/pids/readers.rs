@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use binder_os::{DetachedMount, processes};
+use binder_os::mounts::DetachedMount;
+use binder_os::processes;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 

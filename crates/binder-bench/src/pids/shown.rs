@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use binder_os::{DetachedMount, ProcDir, mounts, namespaces, processes};
+use binder_os::mounts::{self, DetachedMount};
+use binder_os::{ProcDir, namespaces, processes};
 use procview::{Facts, Machine, ProcessTable, ViewSession};
 
 use crate::affinity::{self, Pin};

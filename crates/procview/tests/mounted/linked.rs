@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use binder_os::{DetachedMount, ProcDir, mounts};
+use binder_os::ProcDir;
+use binder_os::mounts::{self, DetachedMount};
 use procview::{KERNEL_DIR, KernelFiles, Machine, Members, ProcessTable, ViewSession};
 
 use crate::{DIR, ENOENT, Mounted, errno, in_private_mounts, numbers, path, read};

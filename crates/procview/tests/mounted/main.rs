@@ -60,7 +60,7 @@ impl Mounted {
         Self::serve(ViewSession::of_kernel(table, members, KernelFiles::Served, proc).unwrap())
     }
 
-    fn serve((session, mount): (ViewSession, binder_os::DetachedMount)) -> Self {
+    fn serve((session, mount): (ViewSession, mounts::DetachedMount)) -> Self {
         let server = thread::spawn(move || session.serve().unwrap());
         mount.attach(Path::new(DIR)).unwrap();
         Self(server)
