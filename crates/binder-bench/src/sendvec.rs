@@ -65,7 +65,7 @@ pub struct SendvecOptions {
     eater: Option<EaterKind>,
 }
 
-/// How many fit into a receive buffer twice.
+/// How many words fit into a receive buffer twice.
 const MAX_WORDS: i64 = 65_536;
 const WORD_BYTES: u32 = 4;
 

@@ -97,7 +97,7 @@ impl Quota {
         taken.map(|()| Charge { supply: self.clone(), payer, count })
     }
 
-    /// Spends some, if no payer of a share then has more than one `part`th of it.
+    /// Spends some, if the process, the user and all then have spent no more than one `part`th of their shares.
     fn spend(&self, payer: Account, count: u32, part: u32) -> Result<(), QuotaExhausted> {
         let mut spent = self.spent();
         let held = |by: &HashMap<u32, u32>, who| by.get(&who).copied().unwrap_or(0);

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | up to 16 | `doubling` | such a run is never far |
 //! | up to 319 | `lane` | a run has a clear lane of 8, 16 or 32 bits, at a multiple of that |
-//! | more | `long` | a run has whole clear words, so of each run's length of words one must be read |
+//! | more | `long` | a run has whole clear words, so most words need not be read |
 //!
 //! All of that is for words of `u64`. Of other words nothing is done but windows from their ends.
 

@@ -32,7 +32,7 @@ impl Fill {
     }
 }
 
-/// Of this many bits of a sparse map one is set, or fewer: places may be drawn twice.
+/// One bit in this many of a sparse map is set, or fewer: places may be drawn twice.
 const SPARSE: usize = 500;
 
 /// Numbers that look random, and are the same for the same seed.

@@ -73,7 +73,7 @@ struct CallLengths {
 
 /// Each refusal doubles the calls that a thread makes before it asks again, up to this many times.
 const MOST_REFUSALS: u32 = 8;
-/// A lane is given back once its thread has made as many calls as a lane is worth so many times without it: where a server has more callers than
+/// How many times a thread makes as many calls as a lane is worth without its lane, before it gives that back: where a server has more callers than
 /// threads, these come from one to the next by the driver, which looks at lanes whenever it does something for one.
 const MOST_UNUSED: u32 = 4;
 /// The longest pause after calls by a lane that have gone wrong: shorter than what makes a lane one that is not used, or a thread that

@@ -52,7 +52,7 @@ impl Search for NextByBlocks<'_> {
 impl Runs<'_> {
     /// A place that no run from `start` on begins before, by the whole words in runs.
     ///
-    /// `next_clear` tells which of the groups of `group` words that begin at every such number of words is
+    /// `next_clear(words, stride)` tells which of the groups of `group` words that begin at every `stride`-th word is
     /// the first that is clear.
     #[inline(always)]
     fn skip(
@@ -61,7 +61,7 @@ impl Runs<'_> {
         group: usize,
         next_clear: impl Fn(&[u64], usize) -> Option<usize>,
     ) -> Option<usize> {
-        // Wherever a run begins, it has that many whole words,
+        // Wherever a run begins, it has this many whole words,
         let whole_words = (self.len + 1) / WORD_BITS - 1;
         // and one of these groups is among them.
         let stride = whole_words + 1 - group;
