@@ -65,7 +65,7 @@ pub struct DetachedMount {
 }
 
 impl DetachedMount {
-    /// What fsmount(2) or open_tree(2) has made.
+    /// What fsmount(2) has made.
     pub(crate) fn of(fd: OwnedFd) -> Self {
         Self { fd }
     }

@@ -42,13 +42,13 @@ const READY: &[u8] = b"ready\n";
 /// The greatest length of that message, which is written at once: a longer one might come in pieces.
 const ANSWER_BYTES_MAX: usize = 4096;
 
-/// The signals that a caller may have turned off, and whose default the commands of a world are to find.
-const DEFAULTS: [Signal; 8] = [
+/// The signals that a caller may have turned off, and whose default the commands of a world are to find. SIGCHLD has had
+/// its default since the program started.
+const DEFAULTS: [Signal; 7] = [
     Signal::HUP,
     Signal::INT,
     Signal::QUIT,
     Signal::TERM,
-    Signal::CHILD,
     Signal::TSTP,
     Signal::TTIN,
     Signal::TTOU,
