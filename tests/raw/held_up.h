@@ -9,10 +9,25 @@
 // Where pages are waited for.
 static int withheld = -1;
 
+#ifndef USERFAULTFD_IOC_NEW
+#define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
+#endif
+
+// By the device for users who may open it; else by the system call, for those with CAP_SYS_PTRACE. -1 for others.
+static inline int open_userfaultfd(void)
+{
+	int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		return (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	int fd = ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC);
+	close(device);
+	return fd;
+}
+
 // Pages that nobody delivers; 0 if that is forbidden.
 static inline char *withhold(size_t size)
 {
-	int fd = withheld = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	int fd = withheld = open_userfaultfd();
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	if (fd < 0)

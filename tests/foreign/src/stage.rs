@@ -20,11 +20,16 @@ const TOOLS_VERSION: &str = "0.12.0";
 /// What ends a run that hangs. It gives itself a process group and signals all of it.
 const WITH_A_LIMIT: [&str; 3] = ["timeout", "--kill-after=10", "240"];
 
-/// Becomes an ordinary user who may open `/dev/fuse`, as on most machines, whatever this one's node allows.
+/// Becomes an ordinary user who may open `/dev/fuse`, as on most machines, and `/dev/userfaultfd`, whatever this one's
+/// nodes allow.
 const AS_ORDINARY_USER: &str = r#"
 mount -t tmpfs -o mode=0755 anybinder-foreign "$1"
 mknod -m 0666 "$1/fuse" c 10 229
 mount --bind "$1/fuse" /dev/fuse
+if [ -c /dev/userfaultfd ]; then
+    mknod -m 0666 "$1/userfaultfd" c $(stat -c "0x%t 0x%T" /dev/userfaultfd)
+    mount --bind "$1/userfaultfd" /dev/userfaultfd
+fi
 shift
 exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"
 "#;
