@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use binder_core::{
-    Caller, CallerMemory, CapturedFile, Census, ClaimedAddr, Commands, Context, CopyFault, Effect,
-    Errno, MappingArea, NamespaceId, NotInstalled, Opener, Outcome, PidTable, ProcessKey,
+    Caller, CallerMemory, CapturedFile, ClaimedAddr, Commands, Context, CopyFault, Effect, Errno,
+    LiveObjects, MappingArea, NamespaceId, NotInstalled, Opener, Outcome, PidTable, ProcessKey,
     ReceiveBuffers, ReleaseProgress, ThreadKey, UidMap, Waits,
 };
 use binder_uapi::{BinderTransactionDataSg, BinderWriteRead, FlatBinderObject};
@@ -169,7 +169,7 @@ pub fn check(input: &[u8]) {
         settle(&mut context, &mut parked, &mut memory);
     }
     while let ReleaseProgress::Unfinished = context.run_background_slice(&mut memory) {}
-    assert_eq!(context.census(), Census::default());
+    assert_eq!(context.live_objects(), LiveObjects::default());
 }
 
 /// Resumes those that were woken, until none is.

@@ -23,7 +23,7 @@ use binder_os::{descendants, processes};
 use serde::Serialize;
 
 use self::client::{Attachment, JoinRequest};
-use self::create::Keep;
+use self::create::KeepWorld;
 use self::protocol::WorldRequest;
 use self::registry::{Registry, RegistryLock, WorldDir, WorldState};
 use crate::cli::{
@@ -79,14 +79,14 @@ pub(crate) fn run_named(name: &WorldName, options: &RunOptions) -> Result<ExitCo
         // Its caller would look for this in the log of a world that has ended.
         execution::end_unexecuted(program, &error);
     }
-    let (world, _hold) = create::create(name, &options.world, Keep::WhileUsed)?;
+    let (world, _hold) = create::create(name, &options.world, KeepWorld::WhileUsed)?;
     let attachment = if options.detach { Attachment::Detached } else { Attachment::Attached };
     let request = JoinRequest { command: &options.command, user: None, attachment };
     client::run(&world, &request).map(ExitCode::from)
 }
 
 fn create(options: &CreateOptions) -> Result<ExitCode, Failure> {
-    create::create(&options.name, &options.world, Keep::UntilStopped)?;
+    create::create(&options.name, &options.world, KeepWorld::UntilStopped)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -184,7 +184,7 @@ pub struct Excess {
     /// Of what there would have been one too many.
     pub resource: Resource,
     /// The holder of all the others: this process or user, or all users together.
-    pub whose: Whose,
+    pub holder: LimitHolder,
     /// How many those are.
     pub limit: usize,
     /// The other user, if the limit is the quarter that one other user may cause.
@@ -193,7 +193,7 @@ pub struct Excess {
 
 /// A process or user that has met a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Whose {
+pub enum LimitHolder {
     /// A process, by the limit for an open file.
     Process(u32),
     /// A user, by the limit for all open files of his.
@@ -204,10 +204,10 @@ pub enum Whose {
 
 impl fmt::Display for Excess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = match self.whose {
-            Whose::Process(pid) => write!(f, "process {pid} is at ").map(|()| "")?,
-            Whose::User(uid) => write!(f, "user {uid} is at ").map(|()| "user-")?,
-            Whose::All => write!(f, "all users are at ").map(|()| "all-")?,
+        let prefix = match self.holder {
+            LimitHolder::Process(pid) => write!(f, "process {pid} is at ").map(|()| "")?,
+            LimitHolder::User(uid) => write!(f, "user {uid} is at ").map(|()| "user-")?,
+            LimitHolder::All => write!(f, "all users are at ").map(|()| "all-")?,
         };
         if self.caused_by.is_some() {
             write!(f, "1/{SHARE} of ")?;
@@ -280,8 +280,8 @@ impl Context {
     ) -> Result<(), Errno> {
         let limit = self.limits.per_file[resource];
         if held >= limit {
-            let whose = Whose::Process(self.processes[process].opener.pid.number());
-            return Err(self.exceed(Excess { resource, whose, limit, caused_by: None }));
+            let holder = LimitHolder::Process(self.processes[process].opener.pid.number());
+            return Err(self.exceed(Excess { resource, holder, limit, caused_by: None }));
         }
         self.check_quota_of_user_of(process, resource)
     }

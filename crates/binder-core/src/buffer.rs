@@ -410,13 +410,13 @@ impl Context {
             return Ok(reservation);
         }
         self.holdings_of(receiver)[Resource::Bytes] += fresh;
-        let Err(whose) = self.keep_within_memory(receiver, memory) else { return Ok(reservation) };
+        let Err(holder) = self.keep_within_memory(receiver, memory) else { return Ok(reservation) };
         // The pages that were to be taken are idle then, and no others of this receiver.
         if let Some(mapping) = &mut self.processes[receiver].mapping {
             mapping.abort(reservation);
         }
         self.reclaim_idle_of(receiver, 0, usize::MAX, memory);
-        Err(self.exceed_memory(receiver, whose).into())
+        Err(self.exceed_memory(receiver, holder).into())
     }
 
     /// Handles `BC_FREE_BUFFER`; an address that is not a delivered buffer's is ignored.

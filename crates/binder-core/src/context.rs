@@ -61,7 +61,7 @@ pub struct Context {
     pub(crate) next_told_death: u64,
     pub(crate) journal: Journal,
     /// What processes that are gone have counted.
-    pub(crate) past: Counters,
+    pub(crate) retired: Counters,
     /// Completions that were ever queued.
     pub(crate) completions: u32,
     /// The front end's clock, as it last told.
@@ -154,7 +154,7 @@ impl Context {
             sequences: Sequences::default(),
             next_told_death: 0,
             journal: Journal::default(),
-            past: Counters::default(),
+            retired: Counters::default(),
             completions: 0,
             now_ns: 0,
             slice: Slice::default(),

@@ -13,11 +13,11 @@ use core::any::Any;
 use binder_uapi::{BinderFdArrayObject, BinderFdObject};
 use zerocopy::IntoBytes;
 
-use crate::account::{Excess, Resource, SHARE, Whose};
+use crate::account::{Excess, LimitHolder, Resource, SHARE};
 use crate::context::Context;
 use crate::env::ReceiveBuffers;
 use crate::error::Errno;
-use crate::image::{Cargo, Image};
+use crate::image::{Image, ObjectResources};
 use crate::process::ProcessKey;
 use crate::thread::ThreadKey;
 use crate::trace_log::TracedObject;
@@ -175,12 +175,12 @@ impl Context {
         draft: &Draft<'_>,
         image: &mut Image,
         start: usize,
-        cargo: &mut Cargo,
+        resources: &mut ObjectResources,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<usize, Errno> {
         let object: BinderFdObject = image.object(start)?;
         let at = start + core::mem::offset_of!(BinderFdObject, fd);
-        self.capture(draft, object.fd, at, false, cargo, memory)?;
+        self.capture(draft, object.fd, at, false, resources, memory)?;
         Ok(image.put(start, &BinderFdObject { fd: 0, pad: 0, ..object }))
     }
 
@@ -190,7 +190,7 @@ impl Context {
         draft: &Draft<'_>,
         image: &mut Image,
         array: &mut DescriptorArray,
-        cargo: &mut Cargo,
+        resources: &mut ObjectResources,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), Errno> {
         let at = array.next;
@@ -200,7 +200,7 @@ impl Context {
         let mut fd = 0_u32;
         fd.as_mut_bytes().copy_from_slice(number);
         number.fill(0);
-        self.capture(draft, fd, at, true, cargo, memory)
+        self.capture(draft, fd, at, true, resources, memory)
     }
 
     fn capture(
@@ -209,7 +209,7 @@ impl Context {
         fd: u32,
         at: usize,
         closes_with_buffer: bool,
-        cargo: &mut Cargo,
+        resources: &mut ObjectResources,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<(), Errno> {
         if !draft.accepts_fds {
@@ -219,7 +219,7 @@ impl Context {
         let file = memory.capture_file(draft.sender, fd, payer)?;
         let at = u32::try_from(at).map_err(|_| Errno::EINVAL)?;
         let place = NumberPlace { at, closes_with_buffer, _charges: charges };
-        cargo.files.push(FileInTransit { file, place });
+        resources.files.push(FileInTransit { file, place });
         if self.journal.is_traced() {
             self.trace_object(draft, TracedObject::File { fd });
         }
@@ -241,16 +241,16 @@ impl Context {
 
         let limit = self.limits.per_file[resource];
         let state = &mut self.processes[payer];
-        let whose = Whose::Process(state.opener.pid.number());
+        let holder = LimitHolder::Process(state.opener.pid.number());
         let [all, to_other] = state
             .files
             .charge(limit, other)
-            .map_err(|caused_by| self.exceed(Excess { resource, whose, limit, caused_by }))?;
+            .map_err(|caused_by| self.exceed(Excess { resource, holder, limit, caused_by }))?;
         let limit = self.limits.per_user[resource];
-        let whose = Whose::User(uid);
+        let holder = LimitHolder::User(uid);
         let of_user = self.user_of(payer).files.charge(limit, other);
         let [all_of_user, to_other_of_user] = of_user
-            .map_err(|caused_by| self.exceed(Excess { resource, whose, limit, caused_by }))?;
+            .map_err(|caused_by| self.exceed(Excess { resource, holder, limit, caused_by }))?;
         Ok((payer, [all, to_other, all_of_user, to_other_of_user]))
     }
 

@@ -104,20 +104,19 @@ impl Program {
         info
     }
 
-    /// Handles `BINDER_FREEZE` that freezes, the newest process first, with this much patience for each: to be advanced
-    /// until it is over.
-    pub fn freeze(self, patience: Patience) -> Freeze {
-        Freeze { left: self.0, has_begun: false, patience }
+    /// Handles a `BINDER_FREEZE` that freezes, the newest process first: to be advanced until it is over.
+    pub fn freeze(self, if_outstanding: IfOutstanding) -> Freeze {
+        Freeze { left: self.0, has_begun: false, if_outstanding }
     }
 }
 
-/// Whether a freeze waits for transactions outstanding at a process.
+/// What a freeze does while transactions are outstanding at a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Patience {
+pub enum IfOutstanding {
     /// It waits.
-    Left,
+    Wait,
     /// It fails with `EAGAIN`.
-    Over,
+    Fail,
 }
 
 /// A `BINDER_FREEZE` under way.
@@ -128,11 +127,11 @@ pub struct Freeze {
     left: Vec<(usize, ProcessKey)>,
     /// The next one refuses calls already.
     has_begun: bool,
-    patience: Patience,
+    if_outstanding: IfOutstanding,
 }
 
 impl Freeze {
-    /// Goes on as far as can be, with this much patience for the process it waits for. Says how it
+    /// Goes on as far as can be; `if_outstanding` is for the process that is next. Says how it
     /// ended, or `None` if it waits, for [`Effect::Settled`] of [`waits_for`](Self::waits_for) or
     /// the end of the caller's time.
     ///
@@ -140,15 +139,15 @@ impl Freeze {
     pub fn advance(
         &mut self,
         contexts: &mut [&mut Context],
-        mut patience: Patience,
+        mut if_outstanding: IfOutstanding,
     ) -> Option<Result<(), Errno>> {
         while let Some(&(place, process)) = self.left.last() {
             let context = &mut *contexts[place];
             if !core::mem::replace(&mut self.has_begun, true) {
                 context.begin_freeze(process);
-                patience = self.patience;
+                if_outstanding = self.if_outstanding;
             }
-            if patience == Patience::Left && !context.is_settled(process) {
+            if if_outstanding == IfOutstanding::Wait && !context.is_settled(process) {
                 return None;
             }
             if let Err(error) = context.conclude_freeze(process) {

@@ -287,7 +287,7 @@ mod tests {
 
     use crate::identity::{Opener, UidMap};
     use crate::release::ReleaseProgress;
-    use crate::stats::Census;
+    use crate::stats::LiveObjects;
 
     fn open(context: &mut Context, pid: u32) -> ProcessKey {
         let levels = alloc::vec![(Some(NamespaceId(0)), pid)];
@@ -320,7 +320,7 @@ mod tests {
         for process in [owner, holder] {
             assert_eq!(context.release(process, &mut crate::env::Nowhere), ReleaseProgress::Done);
         }
-        assert_eq!(context.census(), Census::default());
+        assert_eq!(context.live_objects(), LiveObjects::default());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
-use crate::account::{Excess, Resource, Whose};
+use crate::account::{Excess, LimitHolder, Resource};
 use crate::context::Context;
 use crate::env::ReceiveBuffers;
 use crate::error::Errno;
@@ -138,12 +138,12 @@ impl Context {
     }
 
     /// Notes that a receiver's buffers need more memory than there may be.
-    pub(crate) fn exceed_memory(&mut self, receiver: ProcessKey, whose: MemoryOf) -> Errno {
-        match whose {
+    pub(crate) fn exceed_memory(&mut self, receiver: ProcessKey, holder: MemoryOf) -> Errno {
+        match holder {
             MemoryOf::User => self.exceed_for_user(receiver, Resource::Bytes),
             MemoryOf::All => self.exceed(Excess {
                 resource: Resource::Bytes,
-                whose: Whose::All,
+                holder: LimitHolder::All,
                 limit: self.budget.limit_bytes(),
                 caused_by: None,
             }),

@@ -26,7 +26,7 @@ pub(crate) struct Image {
 
 /// What the objects of a transaction have brought along so far.
 #[derive(Debug, Default)]
-pub(crate) struct Cargo {
+pub(crate) struct ObjectResources {
     pub(crate) held: Vec<BufferHold>,
     pub(crate) files: Vec<FileInTransit>,
 }

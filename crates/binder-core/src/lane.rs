@@ -107,7 +107,7 @@ impl Context {
     fn counters_of(&mut self, process: ProcessKey) -> &mut Counters {
         match self.processes.get_mut(process) {
             Some(state) => &mut state.counters,
-            None => &mut self.past,
+            None => &mut self.retired,
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::context::{Caller, Waits};
     use crate::env::{MappingArea, Nowhere};
-    use crate::freeze::{Patience, Program};
+    use crate::freeze::{IfOutstanding, Program};
     use crate::identity::{Opener, UidRange};
     use crate::release::ReleaseProgress;
     use crate::snapshot::Snapshot;
@@ -239,7 +239,10 @@ mod tests {
         assert_eq!(context.lane_target(server, 0), Err(Errno::EINVAL), "it is its own");
         let program = Program::find(&[&mut context], &server_pid, 10).expect("the manager");
         assert_eq!(
-            program.clone().freeze(Patience::Over).advance(&mut [&mut context], Patience::Over),
+            program
+                .clone()
+                .freeze(IfOutstanding::Fail)
+                .advance(&mut [&mut context], IfOutstanding::Fail),
             Some(Ok(()))
         );
         assert_eq!(context.lane_target(client, 0), Err(Errno::EAGAIN));

@@ -72,7 +72,7 @@ mod waiting;
 mod work;
 mod write_read;
 
-pub use account::{Amounts, Excess, Limits, Resource, Whose};
+pub use account::{Amounts, Excess, LimitHolder, Limits, Resource};
 pub use adoption::DirectCall;
 pub use context::{Caller, Context, Waits};
 pub use copy_out::CopyOut;
@@ -83,7 +83,7 @@ pub use effect::Effect;
 pub use env::{CallerMemory, ClaimedAddr, CopyFault, MappingArea, ReceiveBuffers};
 pub use error::Errno;
 pub use fetch::Commands;
-pub use freeze::{Freeze, Patience, Program};
+pub use freeze::{Freeze, IfOutstanding, Program};
 pub use identity::{Opener, UidMap, UidRange};
 pub use journal::{LogEntry, SendEnd, SendReport};
 pub use lane::{LaneTarget, Standing};
@@ -98,7 +98,7 @@ pub use snapshot::{
     SnapshotCursor, SnapshotItem, SnapshotTotals, StackEntry, StackSide, ThreadView,
     TransactionView, WorkView,
 };
-pub use stats::{Census, Sequences};
+pub use stats::{LiveObjects, Sequences};
 pub use suspended_call::{FdWork, NotInstalled, SuspendedCall, SuspendedCallKey};
 pub use table::Key;
 pub use thread::{Thread, ThreadKey};

@@ -80,7 +80,7 @@ impl Context {
         self.trace_process(process, |pid| Traced::Closed { pid });
         self.close_for_user(process);
         if let Some(gone) = self.processes.remove(process) {
-            self.past.add(&gone.counters);
+            self.retired.add(&gone.counters);
         }
         ReleaseProgress::Done
     }

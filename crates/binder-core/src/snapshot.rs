@@ -309,7 +309,7 @@ pub struct SnapshotTotals {
     /// What each user may have.
     user_limits: Amounts,
     /// What processes did that are gone.
-    past: Counters,
+    retired: Counters,
     objects: Vec<ObjectCount>,
 }
 
@@ -331,8 +331,8 @@ impl SnapshotBuilder {
         let process = snapshot.processes.last_mut();
         match item {
             SnapshotItem::Totals(totals) => {
-                let SnapshotTotals { user_limits, past, objects } = *totals;
-                (snapshot.user_limits, snapshot.counters) = (user_limits, past);
+                let SnapshotTotals { user_limits, retired, objects } = *totals;
+                (snapshot.user_limits, snapshot.counters) = (user_limits, retired);
                 snapshot.objects = objects;
             }
             SnapshotItem::User { uid, held } => snapshot.users.push((uid, held)),

@@ -40,7 +40,7 @@ impl Sequences {
 
 /// Live objects of a context, by kind. All zero when every process is gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Census {
+pub struct LiveObjects {
     /// Open files.
     pub processes: usize,
     /// Caller threads.
@@ -81,8 +81,8 @@ pub struct Census {
 
 impl Context {
     /// Counts the live objects.
-    pub fn census(&self) -> Census {
-        let mut census = Census {
+    pub fn live_objects(&self) -> LiveObjects {
+        let mut live_objects = LiveObjects {
             processes: self.processes.len(),
             threads: self.threads.len(),
             nodes: self.nodes.len(),
@@ -94,24 +94,29 @@ impl Context {
             early_reservations: self.early_reservations.len(),
             freezes: self.freezes.len(),
             users: self.users.values().filter(|user| user.has_anything()).count(),
-            ..Census::default()
+            ..LiveObjects::default()
         };
         for process in self.processes.values() {
-            census.queued += process.todo.len();
-            census.outstanding += process.freezer.outstanding;
-            census.charged += process.account.total();
+            live_objects.queued += process.todo.len();
+            live_objects.outstanding += process.freezer.outstanding;
+            live_objects.charged += process.account.total();
             if let Some(mapping) = &process.mapping {
                 let (buffers, bytes) = mapping.usage();
-                census.buffers += buffers;
-                census.buffer_bytes += bytes;
-                census.files += mapping.files();
-                census.pages_in_use += u64::from(mapping.page_counts().in_use);
+                live_objects.buffers += buffers;
+                live_objects.buffer_bytes += bytes;
+                live_objects.files += mapping.files();
+                live_objects.pages_in_use += u64::from(mapping.page_counts().in_use);
             }
         }
         let counted = self.transactions.values().filter(|it| it.to_process.is_some());
-        debug_assert_eq!(census.outstanding, counted.count(), "every transaction is counted once");
-        census.unfinished += self.threads.values().filter(|it| it.unfinished.is_some()).count();
-        census.queued += self.threads.values().map(|thread| thread.todo.len()).sum::<usize>();
-        census
+        debug_assert_eq!(
+            live_objects.outstanding,
+            counted.count(),
+            "every transaction is counted once"
+        );
+        live_objects.unfinished +=
+            self.threads.values().filter(|it| it.unfinished.is_some()).count();
+        live_objects.queued += self.threads.values().map(|thread| thread.todo.len()).sum::<usize>();
+        live_objects
     }
 }

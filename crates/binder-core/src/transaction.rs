@@ -12,7 +12,7 @@ use crate::context::{Caller, Context};
 use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Refusal};
 use crate::fetch::{NextSend, Payload};
-use crate::image::Cargo;
+use crate::image::ObjectResources;
 use crate::journal::Trace;
 use crate::node::{NodeKey, Strength};
 use crate::priority::Priority;
@@ -346,17 +346,17 @@ impl Context {
         if let Some(node) = draft.target {
             self.hold_locally(node, Strength::Strong);
         }
-        let mut cargo = Cargo::default();
-        match self.fill_buffer(draft, &reservation, label_len, payload, &mut cargo, memory) {
+        let mut resources = ObjectResources::default();
+        match self.fill_buffer(draft, &reservation, label_len, payload, &mut resources, memory) {
             Ok((label_start, None)) => {
-                Ok(Built::Whole(self.commit_buffer(draft, reservation, label_start, cargo)))
+                Ok(Built::Whole(self.commit_buffer(draft, reservation, label_start, resources)))
             }
             Ok((label_start, Some(filling))) => {
-                let partial = PartialBuffer { reservation, label_start, filling, cargo };
+                let partial = PartialBuffer { reservation, label_start, filling, resources };
                 Ok(Built::Partly(partial.into()))
             }
             Err(cause) => {
-                for held in cargo.held {
+                for held in resources.held {
                     self.let_go(draft.receiver, held);
                 }
                 if let Some(node) = draft.target {
@@ -381,7 +381,7 @@ impl Context {
         reservation: &BufferReservation,
         label_len: u32,
         payload: &mut Payload,
-        cargo: &mut Cargo,
+        resources: &mut ObjectResources,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<(Option<u32>, Option<Filling>), Errno> {
         let layout = reservation.layout;
@@ -392,7 +392,7 @@ impl Context {
             label.resize(label_len as usize, 0);
             memory.store(receiver, label_start, &label)?;
         }
-        let left = match self.fill_data(draft, &layout, payload, cargo, memory)? {
+        let left = match self.fill_data(draft, &layout, payload, resources, memory)? {
             Filled::Whole => {
                 memory.publish(receiver, layout.start, layout.slot_len)?;
                 None
@@ -408,7 +408,7 @@ impl Context {
         draft: &Draft<'_>,
         reservation: BufferReservation,
         label_start: Option<u32>,
-        cargo: Cargo,
+        resources: ObjectResources,
     ) -> u32 {
         let layout = reservation.layout;
         let buffer = Buffer {
@@ -421,8 +421,8 @@ impl Context {
             label_start,
             is_delivered: false,
             sender_pid: self.processes[draft.sender].opener.pid.number(),
-            held: cargo.held,
-            files: cargo.files,
+            held: resources.held,
+            files: resources.files,
             array_descriptors: Vec::new(),
         };
         if let Some(mapping) = &mut self.processes[draft.receiver].mapping {

@@ -16,7 +16,7 @@ use crate::descriptors::DescriptorArray;
 use crate::env::ReceiveBuffers;
 use crate::error::Errno;
 use crate::fetch::{Part, Payload};
-use crate::image::{Cargo, Image};
+use crate::image::{Image, ObjectResources};
 use crate::node::{NodeKey, Strength};
 use crate::process::ProcessKey;
 use crate::scatter::translate_piece;
@@ -66,14 +66,14 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `EFAULT`, `EINVAL`, `EPERM`, `EBADF` or `ENOMEM`; `cargo` then has what was counted and
+    /// `EFAULT`, `EINVAL`, `EPERM`, `EBADF` or `ENOMEM`; `resources` then has what was counted and
     /// captured so far.
     pub(crate) fn fill_data(
         &mut self,
         draft: &Draft<'_>,
         layout: &Layout,
         payload: &mut Payload,
-        cargo: &mut Cargo,
+        resources: &mut ObjectResources,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<Filled, Errno> {
         let Payload { offsets, bytes, placed_bytes, fault, .. } = payload;
@@ -101,7 +101,7 @@ impl Context {
         let (bytes, offsets) = (core::mem::take(bytes), core::mem::take(offsets));
         let image = Image::new(layout, base, room, bytes, fault);
         let mut filling = Filling::new(image, offsets);
-        if !self.fill_slice(draft, layout, &mut filling, cargo, memory)? {
+        if !self.fill_slice(draft, layout, &mut filling, resources, memory)? {
             return Ok(Filled::Partly(filling));
         }
         // For what the next send carries.
@@ -115,7 +115,7 @@ impl Context {
         draft: &Draft<'_>,
         layout: &Layout,
         filling: &mut Filling,
-        cargo: &mut Cargo,
+        resources: &mut ObjectResources,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<bool, Errno> {
         let offsets_start = (layout.offsets_start - layout.start) as usize;
@@ -132,10 +132,10 @@ impl Context {
                 }
                 filling.image.put(offsets_start + filling.next * size_of::<u64>(), offset);
                 filling.end_of_previous =
-                    self.translate_at(draft, filling, start, cargo, memory)?;
+                    self.translate_at(draft, filling, start, resources, memory)?;
             } else {
                 let Filling { image, array, .. } = filling;
-                self.translate_in_array(draft, image, array, cargo, memory)?;
+                self.translate_in_array(draft, image, array, resources, memory)?;
             }
             // All files of an array come before the next object.
             filling.next += usize::from(filling.array.is_empty());
@@ -159,14 +159,14 @@ impl Context {
         draft: &Draft<'_>,
         filling: &mut Filling,
         start: usize,
-        cargo: &mut Cargo,
+        resources: &mut ObjectResources,
         memory: &mut dyn ReceiveBuffers,
     ) -> Result<usize, Errno> {
         let Filling { image, next, array, .. } = filling;
         if !start.is_multiple_of(4) {
             return Err(Errno::EINVAL);
         }
-        let held = &mut cargo.held;
+        let held = &mut resources.held;
         let translated = match image.object(start)? {
             BINDER_TYPE_BINDER => {
                 self.translate_own(draft, &image.object(start)?, Strength::Strong, held)?
@@ -181,7 +181,7 @@ impl Context {
                 self.translate_handle(draft, &image.object(start)?, Strength::Weak, held)?
             }
             BINDER_TYPE_FD => {
-                return self.translate_descriptor(draft, image, start, cargo, memory);
+                return self.translate_descriptor(draft, image, start, resources, memory);
             }
             BINDER_TYPE_FDA => {
                 let end;

@@ -17,7 +17,7 @@ use crate::context::{Caller, Context};
 use crate::env::ReceiveBuffers;
 use crate::error::{Errno, Refusal};
 use crate::fetch::Commands;
-use crate::image::Cargo;
+use crate::image::ObjectResources;
 use crate::journal::LogEntry;
 use crate::process::{Process, ProcessKey};
 use crate::release::ReleaseProgress;
@@ -68,7 +68,7 @@ pub(crate) struct PartialBuffer {
     pub(crate) reservation: BufferReservation,
     pub(crate) label_start: Option<u32>,
     pub(crate) filling: Filling,
-    pub(crate) cargo: Cargo,
+    pub(crate) resources: ObjectResources,
 }
 
 /// A buffer that has come to its end, whose range is taken until all that it holds is let go of.
@@ -264,8 +264,8 @@ impl Context {
     ) -> Result<Built, Refusal> {
         let layout = partial.reservation.layout;
         let filled = self.check_receiver(draft).and_then(|()| {
-            let PartialBuffer { filling, cargo, .. } = &mut *partial;
-            let is_whole = self.fill_slice(draft, &layout, filling, cargo, memory)?;
+            let PartialBuffer { filling, resources, .. } = &mut *partial;
+            let is_whole = self.fill_slice(draft, &layout, filling, resources, memory)?;
             if is_whole {
                 let (start, len) = filling.unseen(&layout);
                 memory.publish(draft.receiver, start, len)?;
@@ -275,8 +275,8 @@ impl Context {
         match filled {
             Ok(false) => Ok(Built::Partly(partial)),
             Ok(true) => {
-                let PartialBuffer { reservation, label_start, cargo, .. } = *partial;
-                Ok(Built::Whole(self.commit_buffer(draft, reservation, label_start, cargo)))
+                let PartialBuffer { reservation, label_start, resources, .. } = *partial;
+                Ok(Built::Whole(self.commit_buffer(draft, reservation, label_start, resources)))
             }
             Err(refusal) => {
                 self.drop_partial(draft, *partial, memory);
@@ -302,8 +302,8 @@ impl Context {
     ) {
         // What was held for a receiver that is gone goes with its nodes and references.
         if self.processes.get(draft.receiver).is_some_and(|receiver| receiver.is_open()) {
-            let PartialBuffer { reservation, label_start, cargo, .. } = partial;
-            let start = self.commit_buffer(draft, reservation, label_start, cargo);
+            let PartialBuffer { reservation, label_start, resources, .. } = partial;
+            let start = self.commit_buffer(draft, reservation, label_start, resources);
             self.drop_buffer(draft.receiver, start, memory);
         }
     }

@@ -6,7 +6,7 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::account::{Amounts, Excess, Resource, Whose};
+use crate::account::{Amounts, Excess, LimitHolder, Resource};
 use crate::context::Context;
 use crate::descriptors::FilesInTransit;
 use crate::error::Errno;
@@ -154,7 +154,7 @@ impl Context {
 
     fn exceed_for(&mut self, uid: u32, resource: Resource) -> Errno {
         let limit = self.limits.per_user[resource];
-        self.exceed(Excess { resource, whose: Whose::User(uid), limit, caused_by: None })
+        self.exceed(Excess { resource, holder: LimitHolder::User(uid), limit, caused_by: None })
     }
 }
 

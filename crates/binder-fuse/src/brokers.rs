@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use binder_core::Errno;
 use binder_os::broker::{GivenFile, StartError};
-use binder_os::{Broker, Surroundings, ThreadStatus, UserAndGroup};
+use binder_os::{Broker, ThreadNamespaces, ThreadStatus, UserAndGroup};
 
 use crate::files::HeldFile;
 use crate::strings::errno;
@@ -27,13 +27,13 @@ pub(crate) struct Brokers {
     /// Starts one; without it there are none.
     command: Option<Vec<OsString>>,
     /// What we may do; `None` if that is unknown.
-    own: Option<(ThreadStatus, Surroundings)>,
+    own: Option<(ThreadStatus, ThreadNamespaces)>,
     by_users: Mutex<HashMap<Users, Entry>>,
 }
 
 /// Whom a broker serves. Namespaces that are gone leave their numbers to others, and a broker ends with
 /// its pid namespace: so one that is found by these may have ended.
-type Users = (UserAndGroup, Surroundings);
+type Users = (UserAndGroup, ThreadNamespaces);
 
 struct Entry {
     state: Arc<Mutex<State>>,
@@ -99,8 +99,8 @@ pub(crate) struct Loan {
 
 impl Brokers {
     pub(crate) fn new(command: Option<Vec<OsString>>) -> Self {
-        let own =
-            ThreadStatus::own().and_then(|own| Ok((own, Surroundings::of(std::process::id())?)));
+        let own = ThreadStatus::own()
+            .and_then(|own| Ok((own, ThreadNamespaces::of(std::process::id())?)));
         Self { command, own: own.ok(), by_users: Mutex::default() }
     }
 
@@ -111,7 +111,7 @@ impl Brokers {
         receiver: &ThreadStatus,
         files: &[HeldFile],
     ) -> Result<Loan, LendError> {
-        let place = Surroundings::of(tid).map_err(LendError::of_namespaces)?;
+        let place = ThreadNamespaces::of(tid).map_err(LendError::of_namespaces)?;
         if self.own.is_some_and(|(own, ours)| ours == place && receiver.may_trace(&own)) {
             // Unless there are some that we do not have open.
             if let Some(numbers) = files.iter().map(HeldFile::number).collect() {

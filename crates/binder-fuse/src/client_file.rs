@@ -25,7 +25,7 @@ use crate::memory_handle::{MemoryHandle, MemoryHandles};
 use crate::open_mode::OpenMode;
 use crate::process_handles::ProcessHandle;
 use crate::quota::{Account, Charge};
-use crate::read_ahead::Habits;
+use crate::read_ahead::ReadAheadCache;
 use crate::ring::file::RingFile;
 use crate::served;
 use crate::watched::{ThreadName, Watched};
@@ -307,7 +307,7 @@ impl ClientFile {
         if charge.is_none() {
             memory.forgo_descriptor();
         }
-        Box::new(MemoryHandle { memory, _charge: charge, habits: Habits::default() })
+        Box::new(MemoryHandle { memory, _charge: charge, read_ahead: ReadAheadCache::default() })
     }
 
     /// Gives up an access for a request whose thread has a signal to handle, as far as can be. Says whether

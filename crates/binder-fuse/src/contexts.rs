@@ -15,7 +15,7 @@ use binder_os::seccomp::TrappedCall;
 use binder_os::{FileId, MountView, PathKind, PipeToken};
 
 use crate::mounts::{FILE_SYSTEM, Mounts};
-use crate::options::Wishes;
+use crate::options::FsParameters;
 use crate::strings::{Strings, errno};
 use crate::trapped_call::{MountAnswer, Waiting};
 
@@ -49,7 +49,7 @@ pub(crate) struct Contexts {
 struct Context {
     token: PipeToken,
     source: Vec<u8>,
-    wishes: Wishes,
+    parameters: FsParameters,
     phase: Phase,
 }
 
@@ -88,8 +88,8 @@ impl Contexts {
         if by_token.len() >= CONTEXTS_MAX {
             return Err(Errno::ENOMEM);
         }
-        let (source, wishes) = (Vec::new(), Wishes::default());
-        by_token.insert(token.id(), Context { token, source, wishes, phase: Phase::Open });
+        let (source, parameters) = (Vec::new(), FsParameters::default());
+        by_token.insert(token.id(), Context { token, source, parameters, phase: Phase::Open });
         Ok(MountAnswer::Given(Box::new(file), flags & CLOEXEC != 0))
     }
 
@@ -124,17 +124,17 @@ impl Contexts {
                 context.source = source;
             }
             (FSCONFIG_SET_FLAG, Some(key), None) => {
-                context.wishes.set(&key, None, || view.administers_all())?;
+                context.parameters.set(&key, None, || view.administers_all())?;
             }
             (FSCONFIG_SET_STRING, Some(key), Some(value)) => {
-                context.wishes.set(&key, Some(&value), || view.administers_all())?;
+                context.parameters.set(&key, Some(&value), || view.administers_all())?;
             }
             (FSCONFIG_SET_FLAG | FSCONFIG_SET_STRING, _, _) => return Err(Errno::EFAULT),
             // Every binderfs is a new one.
             (FSCONFIG_CMD_CREATE | FSCONFIG_CMD_CREATE_EXCL, _, _) => {
                 context.phase = Phase::Over;
-                let Context { wishes, source, .. } = &*context;
-                let made = mounts.make(*wishes, &view, tid, source)?;
+                let Context { parameters, source, .. } = &*context;
+                let made = mounts.make(*parameters, &view, tid, source)?;
                 context.phase = Phase::Made(made);
             }
             (FSCONFIG_CMD_RECONFIGURE, _, _) => return Err(Errno::EINVAL),

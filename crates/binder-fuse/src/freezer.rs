@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use binder_core::{Context, Errno, Freeze, Patience, Program};
+use binder_core::{Context, Errno, Freeze, IfOutstanding, Program};
 use binder_frontend::{Answer, RequestContext};
 use binder_ring::PATIENCE_MS;
 use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
@@ -209,9 +209,9 @@ fn begin(
     info: &BinderFreezeInfo,
 ) -> Option<Waiting> {
     let timeout = Duration::from_millis(info.timeout_ms.into());
-    let patience = if timeout.is_zero() { Patience::Over } else { Patience::Left };
-    let mut freeze = program.freeze(patience);
-    match freeze.advance(&mut contexts(devices), patience) {
+    let if_outstanding = if timeout.is_zero() { IfOutstanding::Fail } else { IfOutstanding::Wait };
+    let mut freeze = program.freeze(if_outstanding);
+    match freeze.advance(&mut contexts(devices), if_outstanding) {
         Some(result) => {
             answer(devices, &device, request.unique, of_result(result));
             None
@@ -226,9 +226,10 @@ fn begin(
 impl Waiting {
     /// Goes on with a freeze, and answers it unless it waits again. Says whether it does.
     fn goes_on_waiting(&mut self, devices: &mut [&mut DeviceState], now: Instant) -> bool {
-        let patience = if self.deadline <= now { Patience::Over } else { Patience::Left };
+        let if_outstanding =
+            if self.deadline <= now { IfOutstanding::Fail } else { IfOutstanding::Wait };
         let before = self.freeze.waits_for();
-        match self.freeze.advance(&mut contexts(devices), patience) {
+        match self.freeze.advance(&mut contexts(devices), if_outstanding) {
             Some(result) => {
                 answer(devices, &self.device, self.unique, of_result(result));
                 false

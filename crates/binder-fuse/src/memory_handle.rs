@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use binder_os::{CancelToken, ClientMemory};
 
 use crate::quota::Charge;
-use crate::read_ahead::Habits;
+use crate::read_ahead::ReadAheadCache;
 
 /// How many memory handles of a client are kept for the next calls.
 const MOST_KEPT: usize = 2;
@@ -16,7 +16,7 @@ pub(crate) struct MemoryHandle {
     pub(crate) memory: ClientMemory,
     /// For the descriptor that it keeps open, if it does.
     pub(crate) _charge: Option<Charge>,
-    pub(crate) habits: Habits,
+    pub(crate) read_ahead: ReadAheadCache,
 }
 
 /// The memory handles of a client.

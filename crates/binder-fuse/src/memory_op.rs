@@ -255,14 +255,14 @@ impl SessionShared {
         let Some(mut handle) = file.lend_memory_if_wanted(request.unique, request.tid) else {
             return AccessEnd::Cut;
         };
-        let MemoryHandle { memory, habits, .. } = &mut *handle;
+        let MemoryHandle { memory, read_ahead, .. } = &mut *handle;
         let done = guarded(request, || match access {
             MemoryAccess::Commands(call, commands) => {
                 let is_reader = by == MemoryAccessor::Reader;
                 let reserve = |kind, data: &_| {
                     if is_reader { self.reserve_early(file, request, kind, data) } else { None }
                 };
-                let ahead = ReadAhead::new(is_reader.then_some(habits));
+                let ahead = ReadAhead::new(is_reader.then_some(read_ahead));
                 commands.fetch_next(call, &mut OfCaller { memory, ahead, reserve });
                 AccessEnd::Done
             }

@@ -15,7 +15,7 @@ use binder_os::{MountView, PathKind, processes};
 
 use crate::error::MountError;
 use crate::expected_calls::ExpectedCall;
-use crate::options::{Options, Wishes};
+use crate::options::{FsParameters, Options};
 use crate::session::MountedBinderfs;
 use crate::shared::SessionShared;
 use crate::strings::{Strings, errno};
@@ -158,9 +158,9 @@ impl Mounts {
         if !view.may_mount().map_err(|error| errno(&error))? {
             return Err(Errno::EPERM);
         }
-        let mut wishes = Wishes::parse(&data, || view.administers_all())?;
-        wishes.is_read_only |= is_read_only;
-        let mount = self.make(wishes, &view, tid, &source)?;
+        let mut parameters = FsParameters::parse(&data, || view.administers_all())?;
+        parameters.is_read_only |= is_read_only;
+        let mount = self.make(parameters, &view, tid, &source)?;
         let attached = view.visit(|_| mount.attach_to(place.as_fd()));
         attached.map(|()| MountAnswer::Done).map_err(|error| errno(&error))
     }
@@ -182,24 +182,24 @@ impl Mounts {
         }
         // mount(8) repeats what it finds in mountinfo, and there are the words of FUSE.
         let words = data.split(|byte| *byte == b',').filter(|word| !is_of_fuse(word));
-        let wishes =
-            Wishes::parse(&words.collect::<Vec<_>>().join(&b','), || view.administers_all())?;
-        if wishes.statistics != served.statistics {
+        let parameters =
+            FsParameters::parse(&words.collect::<Vec<_>>().join(&b','), || view.administers_all())?;
+        if parameters.statistics != served.statistics {
             return Err(Errno::EINVAL);
         }
-        session.remount(wishes.devices_max, is_read_only || wishes.is_read_only);
+        session.remount(parameters.devices_max, is_read_only || parameters.is_read_only);
         Ok(MountAnswer::Done)
     }
 
     /// Makes a further binderfs, as wished for by thread `tid`, and serves it until it is unmounted.
     pub(crate) fn make(
         self: &Arc<Self>,
-        wishes: Wishes,
+        parameters: FsParameters,
         view: &MountView,
         tid: u32,
         source: &[u8],
     ) -> Result<DetachedMount, Errno> {
-        let Wishes { devices_max, statistics, is_read_only } = wishes;
+        let FsParameters { devices_max, statistics, is_read_only } = parameters;
         let devices = Options::default().devices;
         let rest = self.options.clone();
         let options = Options { devices, devices_max, statistics, is_read_only, ..rest };

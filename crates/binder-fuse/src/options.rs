@@ -138,32 +138,32 @@ impl Default for Options {
 
 /// What a program asks for that mounts binderfs itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Wishes {
+pub(crate) struct FsParameters {
     pub(crate) devices_max: u32,
     pub(crate) statistics: bool,
     pub(crate) is_read_only: bool,
 }
 
-impl Default for Wishes {
+impl Default for FsParameters {
     fn default() -> Self {
         Self { devices_max: DEVICES_MAX, statistics: false, is_read_only: false }
     }
 }
 
-impl Wishes {
+impl FsParameters {
     /// Reads the data of mount(2): words between commas.
     ///
     /// # Errors
     ///
     /// `EINVAL` for a word that is none of binderfs, `EPERM` as [`Self::set`].
     pub(crate) fn parse(data: &[u8], may_see_all: impl Fn() -> bool) -> Result<Self, Errno> {
-        let mut wishes = Self::default();
+        let mut parameters = Self::default();
         for word in data.split(|byte| *byte == b',').filter(|word| !word.is_empty()) {
             let mut parts = word.splitn(2, |byte| *byte == b'=');
             let key = parts.next().unwrap_or_default();
-            wishes.set(key, parts.next(), &may_see_all)?;
+            parameters.set(key, parts.next(), &may_see_all)?;
         }
-        Ok(wishes)
+        Ok(parameters)
     }
 
     /// Takes one word and its value. The right to see statistics of all is looked up only when it matters.
@@ -216,8 +216,8 @@ mod tests {
     // C233
     #[test]
     fn the_words_of_mount_are_those_of_binderfs() {
-        let parse = |data: &str| Wishes::parse(data.as_bytes(), || true);
-        let limited = |devices_max| Ok(Wishes { devices_max, ..Wishes::default() });
+        let parse = |data: &str| FsParameters::parse(data.as_bytes(), || true);
+        let limited = |devices_max| Ok(FsParameters { devices_max, ..FsParameters::default() });
         for (data, max) in [
             ("", 1 << 20),
             ("max=2", 2),
@@ -244,9 +244,9 @@ mod tests {
         ] {
             assert_eq!(parse(data), Err(Errno::EINVAL), "{data}");
         }
-        let is_read_only = |data| parse(data).map(|wishes| wishes.is_read_only);
+        let is_read_only = |data| parse(data).map(|parameters| parameters.is_read_only);
         assert_eq!(["ro", "ro,rw", ""].map(is_read_only), [Ok(true), Ok(false), Ok(false)]);
-        assert_eq!(parse("stats=global").map(|wishes| wishes.statistics), Ok(true));
-        assert_eq!(Wishes::parse(b"stats=global", || false), Err(Errno::EPERM));
+        assert_eq!(parse("stats=global").map(|parameters| parameters.statistics), Ok(true));
+        assert_eq!(FsParameters::parse(b"stats=global", || false), Err(Errno::EPERM));
     }
 }

@@ -52,11 +52,11 @@ pub(crate) struct Quota {
     name: &'static str,
     total: u32,
     warnings: Warnings,
-    spent: Mutex<Spent>,
+    usage: Mutex<QuotaUsage>,
 }
 
 #[derive(Debug, Default)]
-struct Spent {
+struct QuotaUsage {
     by_all: u32,
     by_user: HashMap<u32, u32>,
     by_process: HashMap<u32, u32>,
@@ -74,7 +74,7 @@ impl Quota {
     pub(crate) fn new(name: &'static str, total: u64) -> Arc<Self> {
         let total = u32::try_from(total).unwrap_or(u32::MAX);
         let warnings = Warnings::one_in(LIMIT_INTERVAL);
-        Arc::new(Self { name, total, warnings, spent: Mutex::default() })
+        Arc::new(Self { name, total, warnings, usage: Mutex::default() })
     }
 
     /// How many there are.
@@ -99,38 +99,38 @@ impl Quota {
 
     /// Spends some, if the process, the user and all then have spent no more than one `part`th of their shares.
     fn spend(&self, payer: Account, count: u32, part: u32) -> Result<(), QuotaExhausted> {
-        let mut spent = self.spent();
+        let mut usage = self.usage();
         let held = |by: &HashMap<u32, u32>, who| by.get(&who).copied().unwrap_or(0);
         let fits = |held: u32, share: u32| {
             (share / part).checked_sub(held).is_some_and(|left| count <= left)
         };
-        if !fits(held(&spent.by_process, payer.pid), self.total / PER_PROCESS) {
+        if !fits(held(&usage.by_process, payer.pid), self.total / PER_PROCESS) {
             return Err(QuotaExhausted::Process(self.name));
         }
-        if !fits(held(&spent.by_user, payer.uid), self.total / PER_USER) {
+        if !fits(held(&usage.by_user, payer.uid), self.total / PER_USER) {
             return Err(QuotaExhausted::User(self.name));
         }
-        if !fits(spent.by_all, self.total) {
+        if !fits(usage.by_all, self.total) {
             return Err(QuotaExhausted::All(self.name));
         }
-        spent.by_all += count;
-        *spent.by_user.entry(payer.uid).or_default() += count;
-        *spent.by_process.entry(payer.pid).or_default() += count;
+        usage.by_all += count;
+        *usage.by_user.entry(payer.uid).or_default() += count;
+        *usage.by_process.entry(payer.pid).or_default() += count;
         Ok(())
     }
 
     /// What each user has spent.
     pub(crate) fn shares(&self) -> impl Iterator<Item = Share> {
         let (name, limit) = (self.name, self.total / PER_USER);
-        let mut spent: Vec<_> =
-            self.spent().by_user.iter().map(|(uid, used)| (*uid, *used)).collect();
-        spent.sort_unstable();
+        let mut usage: Vec<_> =
+            self.usage().by_user.iter().map(|(uid, used)| (*uid, *used)).collect();
+        usage.sort_unstable();
         let share = move |(uid, used)| Share { uid, name: name.to_owned(), used, limit };
-        spent.into_iter().map(share)
+        usage.into_iter().map(share)
     }
 
-    fn spent(&self) -> MutexGuard<'_, Spent> {
-        self.spent.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn usage(&self) -> MutexGuard<'_, QuotaUsage> {
+        self.usage.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -155,10 +155,10 @@ impl Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        let mut spent = self.supply.spent();
-        spent.by_all -= self.count;
-        give_back(&mut spent.by_user, self.payer.uid, self.count);
-        give_back(&mut spent.by_process, self.payer.pid, self.count);
+        let mut usage = self.supply.usage();
+        usage.by_all -= self.count;
+        give_back(&mut usage.by_user, self.payer.uid, self.count);
+        give_back(&mut usage.by_process, self.payer.pid, self.count);
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
         let (none, refused) = flood(6, 1002);
         assert_eq!((rest.len(), none.len(), refused), (4, 0, QuotaExhausted::All("things")));
         drop((first, second, others, rest));
-        let spent = all.spent();
-        assert_eq!((spent.by_all, spent.by_user.len(), spent.by_process.len()), (0, 0, 0));
+        let usage = all.usage();
+        assert_eq!((usage.by_all, usage.by_user.len(), usage.by_process.len()), (0, 0, 0));
     }
 }

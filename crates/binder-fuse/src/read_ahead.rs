@@ -18,13 +18,13 @@ const SURE: u8 = 2;
 
 /// Where the commands of a process's threads last pointed, and room for what is read there.
 #[derive(Debug)]
-pub(crate) struct Habits {
-    habits: [Habit; SLOTS],
+pub(crate) struct ReadAheadCache {
+    entries: [ReadAheadEntry; SLOTS],
     bytes: [u8; ROOM_BYTES],
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Habit {
+struct ReadAheadEntry {
     commands: u64,
     places: SendRanges,
     times: u8,
@@ -42,7 +42,7 @@ struct MemoryRange {
 /// How the first commands of a call are read, and what the first send among them carries.
 pub(crate) struct ReadAhead<'a> {
     /// `None` if nothing is to be read ahead.
-    habits: Option<&'a mut Habits>,
+    cache: Option<&'a mut ReadAheadCache>,
     stage: Stage,
 }
 
@@ -53,51 +53,51 @@ enum Stage {
     Over,
 }
 
-impl Default for Habits {
+impl Default for ReadAheadCache {
     fn default() -> Self {
-        Self { habits: Default::default(), bytes: [0; ROOM_BYTES] }
+        Self { entries: Default::default(), bytes: [0; ROOM_BYTES] }
     }
 }
 
-impl Habits {
-    fn habit(&mut self, commands: u64) -> &mut Habit {
+impl ReadAheadCache {
+    fn entry(&mut self, commands: u64) -> &mut ReadAheadEntry {
         // Stacks and heaps of threads lie at even distances: all bits count, in those at the top.
         let mixed = commands.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &mut self.habits[(mixed >> (u64::BITS - SLOT_BITS)) as usize]
+        &mut self.entries[(mixed >> (u64::BITS - SLOT_BITS)) as usize]
     }
 
     /// What commands at this address are expected to point to.
     fn expected(&mut self, commands: u64) -> Option<SendRanges> {
-        let habit = self.habit(commands);
-        (habit.commands == commands && habit.times >= SURE).then_some(habit.places)
+        let entry = self.entry(commands);
+        (entry.commands == commands && entry.times >= SURE).then_some(entry.places)
     }
 
     /// Notes what they did point to.
     fn note(&mut self, commands: u64, places: SendRanges) {
-        let habit = self.habit(commands);
-        let (mut longest, mut is_same) = (places, habit.commands == commands);
-        for (place, before) in longest.iter_mut().zip(habit.places) {
+        let entry = self.entry(commands);
+        let (mut longest, mut is_same) = (places, entry.commands == commands);
+        for (place, before) in longest.iter_mut().zip(entry.places) {
             is_same &= place.address == before.address;
             place.len = place.len.max(before.len);
         }
-        *habit = if is_same && has_room(longest) {
-            Habit { commands, places: longest, times: habit.times.saturating_add(1) }
+        *entry = if is_same && has_room(longest) {
+            ReadAheadEntry { commands, places: longest, times: entry.times.saturating_add(1) }
         } else if has_room(places) {
-            Habit { commands, places, times: 1 }
+            ReadAheadEntry { commands, places, times: 1 }
         } else {
-            Habit::default()
+            ReadAheadEntry::default()
         };
     }
 
     fn forget(&mut self, commands: u64) {
-        *self.habit(commands) = Habit::default();
+        *self.entry(commands) = ReadAheadEntry::default();
     }
 }
 
 impl<'a> ReadAhead<'a> {
-    /// By the habits of its process; without them, nothing is read ahead.
-    pub(crate) fn new(habits: Option<&'a mut Habits>) -> Self {
-        Self { habits, stage: Stage::Fresh }
+    /// By what its process has pointed to; without that, nothing is read ahead.
+    pub(crate) fn new(cache: Option<&'a mut ReadAheadCache>) -> Self {
+        Self { cache, stage: Stage::Fresh }
     }
 
     /// Fills `into` from `address`. The first that is read are commands.
@@ -111,15 +111,15 @@ impl<'a> ReadAhead<'a> {
         address: u64,
         into: &mut [u8],
     ) -> Result<(), Fault> {
-        let (Stage::Fresh, Some(habits)) = (&self.stage, &mut self.habits) else {
+        let (Stage::Fresh, Some(cache)) = (&self.stage, &mut self.cache) else {
             return memory.read(address, into);
         };
         self.stage = Stage::Commands(address, SendRanges::default());
-        let Some(places) = habits.expected(address) else {
+        let Some(places) = cache.expected(address) else {
             return memory.read(address, into);
         };
         let len_bytes = into.len();
-        let (offsets, data) = habits.bytes.split_at_mut(places[0].len);
+        let (offsets, data) = cache.bytes.split_at_mut(places[0].len);
         let offsets = (places[0].address, offsets);
         let data = (places[1].address, &mut data[..places[1].len]);
         let read = if offsets.1.is_empty() {
@@ -130,7 +130,7 @@ impl<'a> ReadAhead<'a> {
         match read {
             Ok(()) => self.stage = Stage::Commands(address, places),
             Err(0) => return Err(Fault { address, len_bytes }),
-            Err(_) => habits.forget(address),
+            Err(_) => cache.forget(address),
         }
         Ok(())
     }
@@ -186,15 +186,15 @@ impl<'a> ReadAhead<'a> {
         else {
             return None;
         };
-        let habits = self.habits.as_mut()?;
-        habits.note(commands, asked);
+        let cache = self.cache.as_mut()?;
+        cache.note(commands, asked);
         let is_there = |(asked, ahead): (&MemoryRange, &MemoryRange)| {
             asked.address == ahead.address && asked.len <= ahead.len
         };
         if ahead[1].len == 0 || !asked.iter().zip(&ahead).all(is_there) {
             return None;
         }
-        let (first, second) = habits.bytes.split_at(ahead[0].len);
+        let (first, second) = cache.bytes.split_at(ahead[0].len);
         Some([&first[..asked[0].len], &second[..asked[1].len]])
     }
 }
@@ -211,14 +211,14 @@ mod tests {
     /// Commands of this process that point to some data of it, as often as it says so.
     struct Client {
         memory: ClientMemory,
-        habits: Habits,
+        cache: ReadAheadCache,
         commands: [u8; 16],
     }
 
     impl Client {
         fn new() -> Self {
             let memory = ClientMemory::open(std::process::id()).unwrap();
-            Self { memory, habits: Habits::default(), commands: [7; 16] }
+            Self { memory, cache: ReadAheadCache::default(), commands: [7; 16] }
         }
 
         /// Reads the commands, has something happen, and reads what they point to.
@@ -234,7 +234,7 @@ mod tests {
             between: impl FnOnce(),
         ) -> Result<Vec<u8>, Fault> {
             let commands = self.commands.as_ptr().expose_provenance() as u64;
-            let mut ahead = ReadAhead::new(Some(&mut self.habits));
+            let mut ahead = ReadAhead::new(Some(&mut self.cache));
             let mut read = [0; 16];
             ahead.read(&mut self.memory, commands, &mut read)?;
             assert_eq!(read, [7; 16]);
@@ -303,12 +303,12 @@ mod tests {
         let commands = client.commands.as_ptr().expose_provenance() as u64;
         // Where nothing is ever mapped.
         let nowhere = [MemoryRange::default(), MemoryRange { address: 8, len: 64 }];
-        (0..3).for_each(|_| client.habits.note(commands, nowhere));
+        (0..3).for_each(|_| client.cache.note(commands, nowhere));
         let data = vec![5; 64];
         for _ in 0..3 {
             assert_eq!(client.send(&data, || {}), data);
         }
-        (0..3).for_each(|_| client.habits.note(commands, nowhere));
+        (0..3).for_each(|_| client.cache.note(commands, nowhere));
         assert!(client.send_from(8, 64, || {}).is_err());
     }
 
@@ -320,7 +320,7 @@ mod tests {
         for time in 0..6 {
             fill(&offsets, 1);
             fill(&data, 2);
-            let mut ahead = ReadAhead::new(Some(&mut client.habits));
+            let mut ahead = ReadAhead::new(Some(&mut client.cache));
             ahead.read(&mut client.memory, commands, &mut [0; 16]).unwrap();
             fill(&offsets, 3);
             fill(&data, 4);

@@ -62,7 +62,7 @@ pub(crate) enum ReportSlice {
         next: ReportCursor,
     },
     /// What devices counted that are gone; it is the last.
-    Past(Box<Snapshot>),
+    Removed(Box<Snapshot>),
 }
 
 /// The last sends of devices, by their names.
@@ -84,7 +84,7 @@ impl SessionShared {
     /// Takes down the next slice of all tables. `None` if that met a bug.
     pub(crate) fn take_report_slice(&self, mut next: ReportCursor) -> Option<ReportSlice> {
         let Some(device) = self.device_numbered(next.device) else {
-            return Some(ReportSlice::Past(Box::new(self.past().totals())));
+            return Some(ReportSlice::Removed(Box::new(self.removed_devices().totals())));
         };
         let name = next.cursor.is_at_start().then(|| device.name.clone());
         self.ask(&device, move |state| {
@@ -108,12 +108,12 @@ impl SessionShared {
     pub(crate) fn short_log(&self, log: ShortLog) -> String {
         match log {
             ShortLog::Transactions => {
-                let past = self.past().recent().to_vec();
-                self.log_of(past, |context| context.transaction_log().copied().collect())
+                let removed = self.removed_devices().recent().to_vec();
+                self.log_of(removed, |context| context.transaction_log().copied().collect())
             }
             ShortLog::FailedTransactions => {
-                let past = self.past().failed().to_vec();
-                self.log_of(past, |context| context.failed_transaction_log().copied().collect())
+                let removed = self.removed_devices().failed().to_vec();
+                self.log_of(removed, |context| context.failed_transaction_log().copied().collect())
             }
             ShortLog::Events => self.events().lines(),
         }
@@ -121,10 +121,10 @@ impl SessionShared {
 
     fn log_of(
         &self,
-        past: NamedEntries,
+        removed: NamedEntries,
         log: impl Fn(&Context) -> Vec<LogEntry> + Send + Copy + 'static,
     ) -> String {
-        let mut all = past;
+        let mut all = removed;
         for device in self.devices() {
             let present = self.ask(&device, move |state| log(state.frontend.context()));
             let named = present.unwrap_or_default().into_iter();

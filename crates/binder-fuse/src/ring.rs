@@ -8,12 +8,12 @@
 //! to make an ioctl instead, which goes on with the call: only there can it be stopped.
 
 mod access;
-mod crowd;
 mod fair_share;
 pub(crate) mod file;
 mod files;
 mod lane_calls;
 pub(crate) mod lanes;
+mod recent_threads;
 pub(crate) mod rings;
 mod urgency;
 pub(crate) mod watcher;

@@ -187,7 +187,7 @@ impl MountedBinderfs {
             files: Arc::default(),
             pids,
             devices: RwLock::default(),
-            past: Mutex::default(),
+            removed_devices: Mutex::default(),
             limits: Mutex::new(descriptors::affordable(options.limits)),
             sequences: Sequences::default(),
             clock,

@@ -25,12 +25,12 @@ use crate::log_queue::LogQueue;
 use crate::logs::LogFile;
 use crate::mapping::Route;
 use crate::options::BufferRoute;
-use crate::past::Past;
 use crate::pids::Pids;
 use crate::priorities::Priorities;
 use crate::process_handles::ProcessHandles;
 use crate::quota::Account;
 use crate::reader_places::{Readers, SessionEnd};
+use crate::removed_devices::RemovedDevices;
 use crate::ring::rings::Rings;
 use crate::ring::watcher::RingWatcher;
 use crate::served::Served;
@@ -75,7 +75,7 @@ pub(crate) struct SessionShared {
     pub(crate) files: Arc<RwLock<Slab<File>>>,
     pub(crate) pids: Arc<Pids>,
     pub(crate) devices: RwLock<Vec<Arc<Device>>>,
-    pub(crate) past: Mutex<Past>,
+    pub(crate) removed_devices: Mutex<RemovedDevices>,
     pub(crate) limits: Mutex<Limits>,
     pub(crate) sequences: Sequences,
     /// When the clock of all devices was 0; `None` where no statistics are shown.
@@ -203,8 +203,8 @@ impl SessionShared {
     }
 
     /// What devices that are gone have left.
-    pub(crate) fn past(&self) -> MutexGuard<'_, Past> {
-        self.past.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    pub(crate) fn removed_devices(&self) -> MutexGuard<'_, RemovedDevices> {
+        self.removed_devices.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// The open files of devices that are meant.

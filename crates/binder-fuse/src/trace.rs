@@ -28,7 +28,7 @@ use crate::stream_reads::StreamRead;
 use batch::{QueuedKind, RecordBatch};
 use follower::TraceFollower;
 
-pub(crate) use follower::Sight;
+pub(crate) use follower::FollowerAccess;
 
 /// Bytes of a transaction's data that are told, where data is.
 const DATA_MAX_BYTES: u32 = 4096;
@@ -107,17 +107,17 @@ impl TraceHub {
     }
 
     /// Adds a follower, unless there are too many.
-    pub(crate) fn add_follower(&self, id: FollowerId, sight: Sight) -> Result<(), Errno> {
+    pub(crate) fn add_follower(&self, id: FollowerId, access: FollowerAccess) -> Result<(), Errno> {
         let mut followers = self.followers();
-        let of_user = followers.by_id.values().filter(|it| it.sight().uid == sight.uid).count();
+        let of_user = followers.by_id.values().filter(|it| it.access().uid == access.uid).count();
         let is_full = followers.by_id.len() >= FOLLOWERS_MAX
-            || (!sight.sees_all && of_user >= FOLLOWERS_PER_USER);
+            || (!access.sees_all && of_user >= FOLLOWERS_PER_USER);
         if is_full {
             return Err(Errno::EMFILE);
         }
         // Events so far are for the followers that were here before.
         self.flush_to(&mut followers);
-        let mut follower = TraceFollower::new(sight);
+        let mut follower = TraceFollower::new(access);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ns = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let at_ns = self.clock.map_or(0, SteadyClock::now_ns);
@@ -138,7 +138,7 @@ impl TraceHub {
     /// What devices are to trace: `None` without a follower, else whether any of them wants data, too.
     pub(crate) fn wanted(&self) -> Option<DataWanted> {
         let followers = self.followers();
-        let wants_data = followers.by_id.values().any(|it| it.sight().data == DataWanted::Yes);
+        let wants_data = followers.by_id.values().any(|it| it.access().data == DataWanted::Yes);
         let wanted = if wants_data { DataWanted::Yes } else { DataWanted::No };
         (!followers.by_id.is_empty()).then_some(wanted)
     }
@@ -257,7 +257,7 @@ impl Followers {
             }
             let bare = if bare.is_empty() { full } else { bare };
             for follower in by_id.values_mut() {
-                let Some(wanted) = follower.sight().of(entry.uids) else { continue };
+                let Some(wanted) = follower.access().of(entry.uids) else { continue };
                 for pid in entry.pids.into_iter().filter(|pid| *pid != 0) {
                     follower.introduce(pid, || known_name(names, pid));
                 }

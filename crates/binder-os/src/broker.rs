@@ -28,7 +28,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, ThreadNameSpaceType};
 use crate::client_thread;
 use crate::in_flight::FileInFlight;
 use crate::processes::{self, Child as Forked, Fork, close_above_standard};
-use crate::thread_status::{Surroundings, ThreadStatus, UserAndGroup};
+use crate::thread_status::{ThreadNamespaces, ThreadStatus, UserAndGroup};
 
 /// How many files go into one message; the kernel takes 253.
 const MAX_FILES_PER_MESSAGE: usize = 128;
@@ -363,7 +363,7 @@ fn prepare(
 
 /// Finds the namespaces of thread `tid` that are not our own: which they are, and a pidfd that leads there.
 fn find_namespaces(tid: u32) -> io::Result<(ThreadNameSpaceType, OwnedFd)> {
-    let kinds = Surroundings::of(tid)?.beyond(&Surroundings::of(std::process::id())?);
+    let kinds = ThreadNamespaces::of(tid)?.beyond(&ThreadNamespaces::of(std::process::id())?);
     // All threads of a process are in the same. Without pidfds of threads the first one's will do,
     // unless that has ended.
     let pidfd =

@@ -78,6 +78,6 @@ pub use proc_files::FileId;
 pub use ring_memory::RingMemory;
 pub use run_delay::RunDelay;
 pub use steady_clock::SteadyClock;
-pub use thread_status::{Surroundings, ThreadStatus, UserAndGroup};
+pub use thread_status::{ThreadNamespaces, ThreadStatus, UserAndGroup};
 pub use thread_watch::ThreadWatch;
 pub use token::PipeToken;

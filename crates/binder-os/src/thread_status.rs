@@ -50,12 +50,12 @@ pub struct UserAndGroup {
 
 /// Where a process knows others, and rights count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Surroundings {
+pub struct ThreadNamespaces {
     pid_namespace: u64,
     user_namespace: u64,
 }
 
-impl Surroundings {
+impl ThreadNamespaces {
     /// Finds out where thread `tid` is.
     ///
     /// # Errors

@@ -19,9 +19,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use binder_core::{
-    Census, Commands, Context, Freeze, HeldPid, Inheritance, Limits, LogEntry, MemoryBudget,
-    NamespaceId, Opener, Patience, PidTable, Priority, ProcessKey, SendReport, Sequences, Snapshot,
-    SnapshotCursor, SnapshotItem, ThreadKey, Traced, UidMap, Waits,
+    Commands, Context, Freeze, HeldPid, IfOutstanding, Inheritance, Limits, LiveObjects, LogEntry,
+    MemoryBudget, NamespaceId, Opener, PidTable, Priority, ProcessKey, SendReport, Sequences,
+    Snapshot, SnapshotCursor, SnapshotItem, ThreadKey, Traced, UidMap, Waits,
 };
 use binder_frontend::Frontend;
 use binder_uapi::{BINDER_FREEZE, BINDER_WRITE_READ, BinderWriteRead};
@@ -204,7 +204,7 @@ impl CoreRig {
     /// Lets more time pass than any thread is willing to wait.
     pub fn let_time_pass(&self) {
         let mut world = self.world.borrow_mut();
-        world.advance_freezes(Patience::Over, |_| true);
+        world.advance_freezes(IfOutstanding::Fail, |_| true);
         world.carry_out_effects();
     }
 
@@ -278,8 +278,8 @@ impl CoreRig {
     }
 
     /// The live objects of the first device.
-    pub fn census(&self) -> Census {
-        self.world.borrow().devices[0].context().census()
+    pub fn live_objects(&self) -> LiveObjects {
+        self.world.borrow().devices[0].context().live_objects()
     }
 }
 
@@ -529,7 +529,7 @@ impl Rig for CoreRig {
         while world.end_some() {}
         world.assert_all_is_answered();
         for context in contexts(&mut world.devices) {
-            assert_eq!(context.census(), Census::default(), "something was left behind");
+            assert_eq!(context.live_objects(), LiveObjects::default(), "something was left behind");
             let objects = context.snapshot().objects;
             assert!(objects.iter().all(|object| object.active == 0), "{objects:?}");
         }

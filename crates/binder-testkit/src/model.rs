@@ -248,7 +248,7 @@ impl Model {
 
     /// How many nodes, references and buffers there are.
     #[must_use]
-    pub fn census(&self) -> (usize, usize, usize) {
+    pub fn live_objects(&self) -> (usize, usize, usize) {
         let sum = |count: fn(&Process) -> usize| self.processes.iter().map(count).sum();
         (self.nodes.len(), sum(|it| it.references.len()), sum(|it| it.buffers.len()))
     }

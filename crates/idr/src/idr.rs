@@ -41,13 +41,13 @@ use crate::writer_lock::WriterLock;
 /// `Arc`s, for which stable Rust has no way to fail, so a heap that is exhausted ends the process.
 pub struct Idr<T: Send + Sync + 'static> {
     root: Rcu<TreeNode<T>>,
-    writer: Apart<WriterLock<Writer>>,
+    writer: CachePadded<WriterLock<Writer>>,
 }
 
 /// A value in cache lines of its own, which processors fetch in pairs: threads that change it do
 /// not hold up readers of its neighbours.
 #[repr(align(128))]
-struct Apart<T>(T);
+struct CachePadded<T>(T);
 
 /// What only the writer needs to know.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
     #[must_use]
     pub fn new() -> Self {
         let writer = Writer { cursor: 0, len: 0, lingering: None };
-        Self { root: Rcu::empty(), writer: Apart(WriterLock::new(writer)) }
+        Self { root: Rcu::empty(), writer: CachePadded(WriterLock::new(writer)) }
     }
 
     /// Finds the value of `id`; `None` if `id` is free or has no value yet.

@@ -125,13 +125,13 @@ impl PidTable {
             return Ok(held);
         }
         let set_tid: Vec<u32> = found.levels.iter().rev().map(|(_, number)| *number).collect();
-        let mut way = self.find_way(&found)?;
+        let mut path = self.find_path(&found)?;
         loop {
             let resident = Resident::new(Some(found.clone()), record.clone());
-            let namespace = &way.namespace;
+            let namespace = &path.namespace;
             match namespace.alloc_pid_at(&set_tid, |_| true, resident) {
                 Ok(pid) => {
-                    self.remember(&way.fresh);
+                    self.remember(&path.fresh);
                     return Ok(HeldPid::of(pid));
                 }
                 Err(AllocError::Taken { level, number }) => {
@@ -141,7 +141,7 @@ impl PidTable {
                         former.process().found().is_some_and(|it| it.is_other_than(&found));
                     if is_first && is_other {
                         // A namespace has one first process: the kernel uses the id for another.
-                        way = way.beside(found.levels.last().and_then(|(id, _)| *id))?;
+                        path = path.beside(found.levels.last().and_then(|(id, _)| *id))?;
                     } else {
                         supersede(&former);
                     }
@@ -163,23 +163,23 @@ impl PidTable {
     }
 
     /// Finds the namespace of a process, and makes those that no process was in before.
-    fn find_way(&self, found: &KernelProcess) -> Result<Way, AdoptError> {
-        let mut way: Option<Way> = None;
+    fn find_path(&self, found: &KernelProcess) -> Result<NamespacePath, AdoptError> {
+        let mut path: Option<NamespacePath> = None;
         for (id, _) in &found.levels {
-            let is_next = |it: &Arc<Namespace>| match (it.parent(), &way) {
-                (Some(parent), Some(way)) => Arc::ptr_eq(parent, &way.namespace),
+            let is_next = |it: &Arc<Namespace>| match (it.parent(), &path) {
+                (Some(parent), Some(path)) => Arc::ptr_eq(parent, &path.namespace),
                 (None, None) => true,
                 (Some(_), None) | (None, Some(_)) => false,
             };
             // One that is somewhere else is gone, and the kernel uses its id for another.
-            way = Some(match (self.known(*id).filter(is_next), way) {
-                (Some(namespace), Some(way)) => Way { namespace, ..way },
-                (Some(namespace), None) => Way { namespace, fresh: Vec::new() },
-                (None, Some(way)) => way.inwards(*id)?,
-                (None, None) => Way::from(outermost(), *id),
+            path = Some(match (self.known(*id).filter(is_next), path) {
+                (Some(namespace), Some(path)) => NamespacePath { namespace, ..path },
+                (Some(namespace), None) => NamespacePath { namespace, fresh: Vec::new() },
+                (None, Some(path)) => path.inwards(*id)?,
+                (None, None) => NamespacePath::from(outermost(), *id),
             });
         }
-        way.ok_or(AdoptError::NoNumber { pid: found.pid })
+        path.ok_or(AdoptError::NoNumber { pid: found.pid })
     }
 
     /// Keeps namespaces that were made, and now and then forgets those that are gone.
@@ -202,12 +202,12 @@ impl PidTable {
 }
 
 /// The namespace of a process, and those on the way to it that are not known yet.
-struct Way {
+struct NamespacePath {
     namespace: Arc<Namespace>,
     fresh: Vec<(NamespaceId, Arc<Namespace>)>,
 }
 
-impl Way {
+impl NamespacePath {
     /// The way to a namespace that was made.
     fn from(namespace: Arc<Namespace>, id: Option<NamespaceId>) -> Self {
         let fresh = id.map(|id| (id, namespace.clone()));

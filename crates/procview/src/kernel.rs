@@ -1,6 +1,6 @@
 //! Processes of the kernel's, read anew each time: the kernel does not tell when they change.
 
-mod roll;
+mod process_lists;
 
 use std::collections::HashMap;
 use std::io;
@@ -11,8 +11,8 @@ use binder_os::{ProcDir, processes};
 
 use crate::errno::found;
 use crate::node::SERIAL_MAX;
-use roll::Roll;
-pub(crate) use roll::{ListedProcess, Showing};
+use process_lists::ProcessLists;
+pub(crate) use process_lists::{ListedProcess, Showing};
 
 /// Which of the kernel's processes belong to a view. A reader sees itself in any case.
 pub enum Members {
@@ -56,7 +56,7 @@ pub(crate) struct Kernel {
     proc: ProcDir,
     members: Members,
     slots: Mutex<Slots>,
-    roll: Mutex<Roll>,
+    lists: Mutex<ProcessLists>,
 }
 
 /// The processes and threads that the view's kernel side knows of.
@@ -126,7 +126,7 @@ const LINE_TRIES: usize = 64;
 
 impl Kernel {
     pub(crate) fn new(proc: ProcDir, members: Members) -> Self {
-        Self { proc, members, slots: Mutex::default(), roll: Mutex::default() }
+        Self { proc, members, slots: Mutex::default(), lists: Mutex::default() }
     }
 
     pub(crate) fn proc(&self) -> &ProcDir {

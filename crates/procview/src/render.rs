@@ -75,7 +75,7 @@ impl Seen<'_> {
     /// How many threads the process has; a thread tells that of its process.
     fn threads(&self) -> usize {
         let leader = self.leader();
-        leader.as_deref().unwrap_or(self.task).process().kin().threads.len() + 1
+        leader.as_deref().unwrap_or(self.task).process().relatives().threads.len() + 1
     }
 
     /// The number of the process that the table knows by `global` in its root; 0 if it is not seen.

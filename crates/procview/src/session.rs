@@ -26,7 +26,7 @@ use crate::kernel::{Kernel, ListedProcess, Members};
 use crate::node::{LinkedNode, ViewNode, What};
 use crate::table::{ProcessTable, Watcher};
 use crate::task::Task;
-use crate::view::{Found, Keeping, KernelFiles, Listing, View, ViewReader, entry};
+use crate::view::{Caching, Found, KernelFiles, Listing, View, ViewReader, entry};
 use tell::Known;
 
 /// Room for one request; the kernel wants 8 KiB at least.
@@ -105,7 +105,7 @@ impl ViewSession {
         proc: ProcDir,
     ) -> Result<(Self, DetachedMount), ViewMountError> {
         let kernel = Kernel::new(proc, Members::None);
-        Self::new(View::new(table, namespace, kernel, Keeping::Kept))
+        Self::new(View::new(table, namespace, kernel, Caching::Kept))
     }
 
     /// Makes a view of the kernel's processes that are `members`, and beside them of those in
@@ -122,7 +122,7 @@ impl ViewSession {
     ) -> Result<(Self, DetachedMount), ViewMountError> {
         let namespace = table.root().clone();
         let kernel = Kernel::new(proc, members);
-        let view = View::new(table, namespace, kernel, Keeping::Asked);
+        let view = View::new(table, namespace, kernel, Caching::Asked);
         Self::new(view.with(files).map_err(ViewMountError::Links)?)
     }
 
@@ -154,10 +154,10 @@ impl ViewSession {
     /// [`ViewServeError`] if it ends in any other way.
     pub fn serve(self) -> Result<(), ViewServeError> {
         let shared = &self.shared;
-        let threads = match shared.view.keeping() {
+        let threads = match shared.view.caching() {
             // Nothing that is answered waits for anything.
-            Keeping::Kept => 1,
-            Keeping::Asked => THREADS,
+            Caching::Kept => 1,
+            Caching::Asked => THREADS,
         };
         let clock = shared.clone();
         let mut helpers = vec![helper("procview-clock", move || clock.tell_time())?];
@@ -216,7 +216,7 @@ impl Shared {
         let header = &request.header;
         let unique = header.unique;
         let caller = ViewReader { tid: header.pid, uid: header.uid };
-        let is_kept = self.view.keeping() == Keeping::Kept;
+        let is_kept = self.view.caching() == Caching::Kept;
         match request.operation {
             Operation::Init(offer) => self.init(unique, &offer),
             Operation::Lookup { name } => self.lookup(header, name, caller)?,
@@ -291,8 +291,8 @@ impl Shared {
     }
 
     fn init(&self, unique: u64, offer: &InitOffer) {
-        let kept = match self.view.keeping() {
-            Keeping::Kept => {
+        let kept = match self.view.caching() {
+            Caching::Kept => {
                 FUSE_AUTO_INVAL_DATA
                     | FUSE_CACHE_SYMLINKS
                     | FUSE_DO_READDIRPLUS
@@ -300,10 +300,10 @@ impl Shared {
                     | FUSE_NO_OPENDIR_SUPPORT
                     | FUSE_READDIRPLUS_AUTO
             }
-            Keeping::Asked if self.view.has_links() => {
+            Caching::Asked if self.view.has_links() => {
                 FUSE_ASYNC_READ | FUSE_CACHE_SYMLINKS | FUSE_DO_READDIRPLUS | FUSE_READDIRPLUS_AUTO
             }
-            Keeping::Asked => FUSE_ASYNC_READ,
+            Caching::Asked => FUSE_ASYNC_READ,
         };
         let wish = InitTerms {
             features: FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES | kept,
@@ -339,7 +339,7 @@ impl Shared {
             // The kernel may remember that there is nothing, and never will be.
             None => Entry { entry_valid: Duration::from_secs(1 << 30), ..Entry::default() },
         };
-        if found.is_none() && self.view.keeping() == Keeping::Asked && !self.view.has_links() {
+        if found.is_none() && self.view.caching() == Caching::Asked && !self.view.has_links() {
             return Err(ViewErrno::NoEnt);
         }
         self.send(&reply::entry(header.unique, &answer));
@@ -353,13 +353,13 @@ impl Shared {
     }
 
     fn read(&self, header: &Header, read: &Read, caller: ViewReader) -> Result<(), ViewErrno> {
-        let text = match self.view.keeping() {
-            Keeping::Kept => {
+        let text = match self.view.caching() {
+            Caching::Kept => {
                 let node = node(header)?;
                 self.known.ask(node);
                 self.view.text(node, caller)?
             }
-            Keeping::Asked => self.open_text(read, caller)?,
+            Caching::Asked => self.open_text(read, caller)?,
         };
         let start = usize::try_from(read.offset).unwrap_or(usize::MAX).min(text.len());
         let end = start.saturating_add(read.size as usize).min(text.len());
@@ -408,7 +408,7 @@ impl Shared {
         caller: ViewReader,
     ) -> Result<Arc<Vec<ListedProcess>>, ViewErrno> {
         // The kernel opens no directory of what it keeps: there is no number to remember anything by.
-        if self.view.keeping() == Keeping::Kept {
+        if self.view.caching() == Caching::Kept {
             return self.view.processes(caller);
         }
         let fh = usize::try_from(read.fh).unwrap_or(usize::MAX);

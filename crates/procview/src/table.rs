@@ -136,7 +136,7 @@ impl ProcessTable {
         let child = self.add(namespace, Leader::Itself, led_by, facts)?;
         self.resident_pages.fetch_add(resident_pages, Ordering::Relaxed);
         if let Some(parent) = parent {
-            parent.process().kin_mut().children.insert(child.global_nr());
+            parent.process().relatives_mut().children.insert(child.global_nr());
         }
         self.tell(|watcher| watcher.born(&child));
         Ok(child)
@@ -154,7 +154,7 @@ impl ProcessTable {
         facts.set_comm(comm);
         let (leader, led_by) = (process.global_nr(), process.process().led_by.clone());
         let thread = self.add(process.namespace(), Leader::Other(leader), led_by, facts)?;
-        process.process().kin_mut().threads.insert(thread.global_nr());
+        process.process().relatives_mut().threads.insert(thread.global_nr());
         self.tell(|watcher| watcher.born(&thread));
         self.tell_threads_of(&process);
         Ok(thread)
@@ -359,7 +359,7 @@ impl ProcessTable {
     /// All threads of the process that a task is, or is a thread of, the first before the others.
     pub(crate) fn threads_with(&self, task: &Pid<Task>) -> Vec<Arc<Pid<Task>>> {
         let Ok(process) = self.leader(task.global_nr()) else { return Vec::new() };
-        let others = process.process().kin().threads.clone();
+        let others = process.process().relatives().threads.clone();
         let others = others.iter().filter_map(|thread| self.root.get_pid(*thread)).collect();
         [vec![process], others].concat()
     }
@@ -387,13 +387,13 @@ impl ProcessTable {
             Leader::Itself => {
                 self.resident_pages.fetch_sub(resident_pages, Ordering::Relaxed);
                 if let Some(parent) = parent.and_then(|it| self.root.get_pid(it)) {
-                    parent.process().kin_mut().children.remove(&task.global_nr());
+                    parent.process().relatives_mut().children.remove(&task.global_nr());
                 }
                 self.hand_over(task);
             }
             Leader::Other(leader) => {
                 if let Some(process) = self.root.get_pid(leader) {
-                    process.process().kin_mut().threads.remove(&task.global_nr());
+                    process.process().relatives_mut().threads.remove(&task.global_nr());
                     self.tell_threads_of(&process);
                 }
             }
@@ -403,7 +403,7 @@ impl ProcessTable {
 
     fn remove_threads(&self, process: &Pid<Task>) {
         // Gone at once, so that none of them is told of each.
-        let threads = std::mem::take(&mut process.process().kin_mut().threads);
+        let threads = std::mem::take(&mut process.process().relatives_mut().threads);
         for thread in threads.iter().filter_map(|thread| self.root.get_pid(*thread)) {
             self.remove(&thread);
         }
@@ -411,7 +411,7 @@ impl ProcessTable {
 
     /// Gives children whose parent is gone to the first process of its namespace.
     fn hand_over(&self, gone: &Pid<Task>) {
-        let children = std::mem::take(&mut gone.process().kin_mut().children);
+        let children = std::mem::take(&mut gone.process().relatives_mut().children);
         let reaper = gone.namespace().get_pid(1);
         for child in children.iter().filter_map(|child| self.root.get_pid(*child)) {
             let adopter = reaper.as_ref().map(|reaper| reaper.global_nr());
@@ -419,7 +419,7 @@ impl ProcessTable {
                 thread.process().facts_mut().parent = adopter;
             }
             if let Some(reaper) = &reaper {
-                reaper.process().kin_mut().children.insert(child.global_nr());
+                reaper.process().relatives_mut().children.insert(child.global_nr());
             }
             self.tell_threads_of(&child);
         }

@@ -20,7 +20,7 @@ pub struct Task {
     /// What names its pid namespace.
     pub(crate) pid_namespace: u32,
     facts: RwLock<Facts>,
-    kin: RwLock<Kin>,
+    relatives: RwLock<Relatives>,
 }
 
 /// Whether a task is a process.
@@ -121,7 +121,7 @@ pub struct Facts {
 
 /// Who belongs to a process, by their numbers in the root.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Kin {
+pub(crate) struct Relatives {
     /// The threads besides the first.
     pub(crate) threads: BTreeSet<u32>,
     /// The children.
@@ -202,16 +202,16 @@ impl Task {
         pid_namespace: u32,
         facts: Facts,
     ) -> Self {
-        let (facts, kin) = (RwLock::new(facts), RwLock::default());
-        Self { serial, leader, led_by, pid_namespace, facts, kin }
+        let (facts, relatives) = (RwLock::new(facts), RwLock::default());
+        Self { serial, leader, led_by, pid_namespace, facts, relatives }
     }
 
-    pub(crate) fn kin(&self) -> RwLockReadGuard<'_, Kin> {
-        self.kin.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    pub(crate) fn relatives(&self) -> RwLockReadGuard<'_, Relatives> {
+        self.relatives.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    pub(crate) fn kin_mut(&self) -> RwLockWriteGuard<'_, Kin> {
-        self.kin.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    pub(crate) fn relatives_mut(&self) -> RwLockWriteGuard<'_, Relatives> {
+        self.relatives.write().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Its present state.

@@ -54,7 +54,7 @@ pub(crate) struct ViewReader {
 
 /// Whether the kernel may keep what it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keeping {
+pub(crate) enum Caching {
     /// It may: the processes are those of the table, and each change is told.
     Kept,
     /// It may not: the processes are the kernel's own, and change unheard.
@@ -85,7 +85,7 @@ pub(crate) struct View {
     table: Arc<ProcessTable>,
     namespace: Arc<PidNamespace<Task>>,
     kernel: Kernel,
-    keeping: Keeping,
+    caching: Caching,
     /// Of a view of the kernel's processes, if it has any.
     links: Option<KernelLinks>,
     next_link: AtomicU32,
@@ -100,13 +100,13 @@ impl View {
         table: Arc<ProcessTable>,
         namespace: Arc<PidNamespace<Task>>,
         kernel: Kernel,
-        keeping: Keeping,
+        caching: Caching,
     ) -> Self {
         Self {
             table,
             namespace,
             kernel,
-            keeping,
+            caching,
             links: None,
             next_link: AtomicU32::new(0),
             snapshots: Mutex::default(),
@@ -130,8 +130,8 @@ impl View {
         self.links.is_some()
     }
 
-    pub(crate) fn keeping(&self) -> Keeping {
-        self.keeping
+    pub(crate) fn caching(&self) -> Caching {
+        self.caching
     }
 
     pub(crate) fn table(&self) -> &Arc<ProcessTable> {
@@ -199,16 +199,16 @@ impl View {
         match name {
             b"self" => Ok(Some(self.found(ViewNode::SelfLink(fresh()))?)),
             b"thread-self" => Ok(Some(self.found(ViewNode::ThreadSelfLink(fresh()))?)),
-            _ => match self.keeping {
+            _ => match self.caching {
                 // Each reader's own, as in the kernel's.
-                Keeping::Kept if name == MOUNTS.as_bytes() => self.found(self.mounts()).map(Some),
-                Keeping::Kept => Ok(self.lookup_machine(None, name)),
+                Caching::Kept if name == MOUNTS.as_bytes() => self.found(self.mounts()).map(Some),
+                Caching::Kept => Ok(self.lookup_machine(None, name)),
                 // What the kernel does not have now it may have when a module has been loaded.
-                Keeping::Asked if self.has_links() => Err(ViewErrno::NoEnt),
-                Keeping::Asked if name == NET.name().as_bytes() => {
+                Caching::Asked if self.has_links() => Err(ViewErrno::NoEnt),
+                Caching::Asked if name == NET.name().as_bytes() => {
                     self.found(ViewNode::MachineDir(NET)).map(Some)
                 }
-                Keeping::Asked => self.lookup_mirror(None, name).map(Some),
+                Caching::Asked => self.lookup_mirror(None, name).map(Some),
             },
         }
     }
@@ -228,14 +228,14 @@ impl View {
 
     /// How long the kernel may keep the name of a node, and its attributes.
     pub(crate) fn valid(&self, node: ViewNode) -> (Duration, Duration) {
-        match (self.keeping, node) {
+        match (self.caching, node) {
             (
-                Keeping::Kept,
+                Caching::Kept,
                 ViewNode::SelfLink(_) | ViewNode::ThreadSelfLink(_) | ViewNode::Snapshot(_),
             ) => (Duration::ZERO, FOREVER),
-            (Keeping::Kept, ViewNode::Kernel(..)) => (Duration::ZERO, Duration::ZERO),
-            (Keeping::Kept, _) => (FOREVER, FOREVER),
-            (Keeping::Asked, _) => match &self.links {
+            (Caching::Kept, ViewNode::Kernel(..)) => (Duration::ZERO, Duration::ZERO),
+            (Caching::Kept, _) => (FOREVER, FOREVER),
+            (Caching::Asked, _) => match &self.links {
                 Some(links) => links.valid(node),
                 None => (Duration::ZERO, Duration::ZERO),
             },
@@ -275,9 +275,9 @@ impl View {
     /// The size of a file that is so long, or of a link that leads so far. Where the kernel keeps links, those
     /// before 6.14 cut them there; its own /proc says 0.
     fn size_of(&self, len: usize) -> usize {
-        match self.keeping {
-            Keeping::Kept => len,
-            Keeping::Asked => 0,
+        match self.caching {
+            Caching::Kept => len,
+            Caching::Asked => 0,
         }
     }
 
@@ -349,13 +349,13 @@ impl View {
             ViewNode::Root => {
                 fixed.push((b"self", ViewNode::SelfLink(u32::MAX)));
                 fixed.push((b"thread-self", ViewNode::ThreadSelfLink(u32::MAX)));
-                match (self.keeping, &self.links) {
+                match (self.caching, &self.links) {
                     (_, Some(links)) => fixed.extend(Self::linked_entries(links)),
-                    (Keeping::Kept, None) => {
+                    (Caching::Kept, None) => {
                         fixed.push((MOUNTS.as_bytes(), self.mounts()));
                         fixed.extend(machine_entries(None).map(shorter));
                     }
-                    (Keeping::Asked, None) => {
+                    (Caching::Asked, None) => {
                         fixed.push((NET.name().as_bytes(), ViewNode::MachineDir(NET)));
                     }
                 }
@@ -382,7 +382,7 @@ impl View {
         if node != ViewNode::Root {
             return Ok(());
         }
-        if self.keeping == Keeping::Asked && self.links.is_none() && offset < FIRST_NUMBER {
+        if self.caching == Caching::Asked && self.links.is_none() && offset < FIRST_NUMBER {
             let mut is_full = false;
             self.list_mirror(None, fixed.len() as u64, offset, &mut |found, at, name| {
                 is_full = !push(found, at, name);
@@ -401,11 +401,11 @@ impl View {
         &self,
         caller: ViewReader,
     ) -> Result<Arc<Vec<ListedProcess>>, ViewErrno> {
-        match self.keeping {
+        match self.caching {
             // The kernel keeps the listing for all readers: no process may be in it for one reader
             // alone.
-            Keeping::Kept => Ok(Arc::default()),
-            Keeping::Asked => {
+            Caching::Kept => Ok(Arc::default()),
+            Caching::Asked => {
                 let age = self.links.as_ref().map_or(Duration::ZERO, |links| links.age);
                 Ok(self.kernel.list(self.kernel.tgid_of(caller.tid)?, age)?)
             }
@@ -458,7 +458,7 @@ impl View {
         caller: ViewReader,
     ) -> Result<Arc<Vec<u8>>, ViewErrno> {
         match node {
-            ViewNode::MachineFile(MachineFile::Net(file)) if self.keeping == Keeping::Asked => {
+            ViewNode::MachineFile(MachineFile::Net(file)) if self.caching == Caching::Asked => {
                 self.net_of_reader(file, caller).map(Arc::new)
             }
             ViewNode::MachineFile(_) | ViewNode::Task(_, What::Text(_)) => self.kept_text(node),

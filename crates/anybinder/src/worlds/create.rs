@@ -24,7 +24,7 @@ use crate::world_name::WorldName;
 
 /// When a world that is to be made ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum KeepWorld {
     /// It does not.
     UntilStopped,
     /// With its last process.
@@ -62,7 +62,7 @@ const DEFAULTS: [Signal; 7] = [
 pub(super) fn create(
     name: &WorldName,
     options: &WorldOptions,
-    keep: Keep,
+    keep: KeepWorld,
 ) -> Result<(WorldDir, CreatorHold), Failure> {
     if options.proc {
         process_view::require_processes()?;
@@ -84,7 +84,7 @@ pub(super) fn create(
 fn start(
     dir: &WorldDir,
     options: &WorldOptions,
-    keep: Keep,
+    keep: KeepWorld,
     lock: RegistryLock,
 ) -> Result<CreatorHold, Failure> {
     let pipe = || io::pipe().map_err(failed("creating a pipe to the world"));
@@ -122,13 +122,13 @@ fn start(
 fn live(
     dir: &WorldDir,
     options: &WorldOptions,
-    keep: Keep,
+    keep: KeepWorld,
     used: PipeReader,
     mut reporter: PipeWriter,
 ) -> i32 {
     let lifetime = match keep {
-        Keep::UntilStopped => Lifetime::Kept,
-        Keep::WhileUsed => Lifetime::OfProcesses(Some(used)),
+        KeepWorld::UntilStopped => Lifetime::Kept,
+        KeepWorld::WhileUsed => Lifetime::OfProcesses(Some(used)),
     };
     let (monitor, lines) = match furnish(dir, options, lifetime) {
         Ok(made) => made,
@@ -224,19 +224,19 @@ fn apart(view: process_view::ServedView) -> Result<HeldMounts, Failure> {
 }
 
 /// Leaves the log of a world that is kept, and nothing of another. What did not end as it should is left to be seen.
-fn conclude(dir: &WorldDir, keep: Keep, is_fine: bool) -> Result<(), Failure> {
+fn conclude(dir: &WorldDir, keep: KeepWorld, is_fine: bool) -> Result<(), Failure> {
     let tried = "removing what belongs to the world";
     match (keep, is_fine) {
-        (Keep::UntilStopped, true) => {
+        (KeepWorld::UntilStopped, true) => {
             let noted = dir
                 .record()
                 .and_then(|record| dir.write_record(&WorldRecord { is_stopped: true, ..record }));
             noted.and_then(|()| fs::remove_file(dir.socket())).map_err(failed(tried))
         }
-        (Keep::WhileUsed, true) => {
+        (KeepWorld::WhileUsed, true) => {
             let lock = Registry::open()?.lock()?;
             dir.remove(&lock).map_err(failed(tried))
         }
-        (Keep::UntilStopped | Keep::WhileUsed, false) => Ok(()),
+        (KeepWorld::UntilStopped | KeepWorld::WhileUsed, false) => Ok(()),
     }
 }

@@ -111,7 +111,7 @@ impl Context {
             SnapshotPlace::Totals => {
                 items.push(SnapshotItem::Totals(Box::new(SnapshotTotals {
                     user_limits: self.limits.per_user,
-                    past: self.past.clone(),
+                    retired: self.retired.clone(),
                     objects: self.count_objects(),
                 })));
                 SnapshotPlace::Users(None)

@@ -19,7 +19,7 @@ use binder_ring::{
 };
 use binder_uapi::BinderWriteRead;
 
-use super::crowd::processors;
+use super::recent_threads::processors;
 use crate::quota::Charge;
 
 /// The number of a ring's request, among those of FUSE: the kernel's own are below.

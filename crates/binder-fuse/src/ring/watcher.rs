@@ -15,9 +15,9 @@ use binder_os::ring_memory::{self, MOST_BELLS};
 use binder_ring::layout::NO_CPU;
 use binder_ring::{BellState, SlotIndex};
 
-use super::crowd::Crowd;
 use super::fair_share::who_gives_way;
 use super::file::RingFile;
+use super::recent_threads::RecentThreads;
 use super::rings::{BegunCall, Rings};
 use super::urgency::Urgency;
 use crate::client_file::ClientFile;
@@ -44,7 +44,7 @@ pub(crate) struct RingWatcher {
 #[derive(Debug, Default)]
 pub(crate) struct WatchList {
     watched: Vec<Watched>,
-    crowd: Crowd,
+    recent_threads: RecentThreads,
     urgency: Urgency,
     /// When it last woke up, which stands for the time of all requests until it sleeps again.
     woken_at: Option<Instant>,
@@ -61,7 +61,7 @@ struct Watched {
     seen_at: Instant,
     /// Where its thread ran then.
     cpu: u32,
-    /// The slots in which something was posted, since the crowd was looked at.
+    /// The slots in which something was posted, in this period of the recent threads.
     recent: u32,
     /// Wake-ups in a row for nothing.
     in_vain: u32,
@@ -160,7 +160,7 @@ impl WatchList {
             newcomers += (posted & !watched.recent).count_ones();
             watched.recent |= posted;
         }
-        if self.crowd.note(requests, newcomers) {
+        if self.recent_threads.note(requests, newcomers) {
             self.watched.iter_mut().for_each(|watched| watched.recent = 0);
             self.tell_cpu();
         }
@@ -228,7 +228,8 @@ impl WatchList {
 
     /// Tells clients where the thread runs, or that none of their threads is to look for its answer.
     fn tell_cpu(&mut self) {
-        let cpu = if self.crowd.is_crowd() { NO_CPU } else { processes::own_cpu() };
+        let cpu =
+            if self.recent_threads.exceed_processors() { NO_CPU } else { processes::own_cpu() };
         if cpu != self.told_cpu {
             self.told_cpu = cpu;
             self.watched.iter().for_each(|watched| watched.ring.set_driver_cpu(cpu));

@@ -67,7 +67,7 @@ impl SessionShared {
         self.trace_new_device(&made);
         if let Some(gone) = gone {
             let latest_id = self.latest_id();
-            self.past().take_over(&gone.name, gone.lock().frontend.context(), latest_id);
+            self.removed_devices().take_over(&gone.name, gone.lock().frontend.context(), latest_id);
         }
     }
 

@@ -94,13 +94,13 @@ impl SessionShared {
         let mut building: Vec<(String, LockUsage, Doors, SnapshotBuilder)> = Vec::new();
         let mut interfaces = Interfaces::default();
         let mut next = ReportCursor::new(shows_interfaces);
-        let past = loop {
+        let removed = loop {
             if !is_wanted() {
                 return None;
             }
             let start = Instant::now();
             match self.take_report_slice(next)? {
-                ReportSlice::Past(past) => break past,
+                ReportSlice::Removed(removed) => break removed,
                 ReportSlice::Device {
                     heading,
                     items,
@@ -126,13 +126,13 @@ impl SessionShared {
             let (snapshot, lock) = (builder.finish(), Some(lock));
             DeviceReport { name, snapshot, doors, lock }
         });
-        let past = DeviceReport {
+        let removed = DeviceReport {
             name: String::new(),
-            snapshot: *past,
+            snapshot: *removed,
             doors: Doors::default(),
             lock: None,
         };
-        let devices = built.chain([past]).collect();
+        let devices = built.chain([removed]).collect();
         Some(Report { devices, interfaces })
     }
 

@@ -13,7 +13,7 @@ use crate::logs::DataWanted;
 use crate::quota::Account;
 use crate::shared::{File, SessionShared};
 use crate::stream_reads::StreamRead;
-use crate::trace::Sight;
+use crate::trace::FollowerAccess;
 
 impl SessionShared {
     /// Opens a trace: from the return of open(2) on, all events are noted.
@@ -23,11 +23,11 @@ impl SessionShared {
         }
         let Header { unique, pid, uid, .. } = *header;
         let sees_all = uid == 0 || uid == binder_os::processes::user().0;
-        let sight = Sight { uid, sees_all, data };
+        let access = FollowerAccess { uid, sees_all, data };
         let id = self.next_follower.fetch_add(1, Ordering::Relaxed);
         // All devices are told, and the lock of each is waited for.
         self.run_in_pool(Account { pid, uid }, move |shared| {
-            match shared.trace.add_follower(id, sight) {
+            match shared.trace.add_follower(id, access) {
                 Ok(()) => {
                     shared.switch_tracing();
                     shared.opened(unique, File::Trace(id), FOPEN_DIRECT_IO | FOPEN_STREAM, 0);

@@ -15,7 +15,7 @@ const DROPPED_BYTES: usize = 16;
 
 /// Which events a follower may see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sight {
+pub(crate) struct FollowerAccess {
     /// The user who follows.
     pub(crate) uid: u32,
     /// Whether the user sees the events of all users; if not, only what that user has sent or received.
@@ -24,7 +24,7 @@ pub(crate) struct Sight {
     pub(crate) data: DataWanted,
 }
 
-impl Sight {
+impl FollowerAccess {
     /// How much of an event that concerns these users may be seen: nothing, the event, or its data as well. Data that
     /// passes between two users is for followers that see all.
     pub(crate) fn of(self, uids: [u32; 2]) -> Option<DataWanted> {
@@ -42,7 +42,7 @@ impl Sight {
 /// An open file by which a trace is followed.
 #[derive(Debug)]
 pub(super) struct TraceFollower {
-    sight: Sight,
+    access: FollowerAccess,
     queue: TraceQueue,
     /// Processes whose names this follower was told.
     introduced: BTreeSet<u32>,
@@ -59,17 +59,17 @@ struct TraceQueue {
 }
 
 impl TraceFollower {
-    pub(super) fn new(sight: Sight) -> Self {
+    pub(super) fn new(access: FollowerAccess) -> Self {
         Self {
-            sight,
+            access,
             queue: TraceQueue::default(),
             introduced: BTreeSet::new(),
             reads: StreamReads::default(),
         }
     }
 
-    pub(super) fn sight(&self) -> Sight {
-        self.sight
+    pub(super) fn access(&self) -> FollowerAccess {
+        self.access
     }
 
     /// Puts a record into the queue, or counts it as dropped. Says which.
@@ -178,25 +178,25 @@ mod tests {
 
     use super::*;
 
-    fn sight(uid: u32, sees_all: bool) -> Sight {
-        Sight { uid, sees_all, data: DataWanted::Yes }
+    fn access(uid: u32, sees_all: bool) -> FollowerAccess {
+        FollowerAccess { uid, sees_all, data: DataWanted::Yes }
     }
 
     #[test]
     fn users_see_their_own_calls_and_data_that_stays_with_them() {
-        let own = sight(7, false);
+        let own = access(7, false);
         assert_eq!(own.of([7, 7]), Some(DataWanted::Yes));
         assert_eq!(own.of([7, 8]), Some(DataWanted::No));
         assert_eq!(own.of([8, 7]), Some(DataWanted::No));
         assert_eq!(own.of([8, 8]), None);
-        assert_eq!(sight(0, true).of([8, 9]), Some(DataWanted::Yes));
-        let without_data = Sight { data: DataWanted::No, ..sight(0, true) };
+        assert_eq!(access(0, true).of([8, 9]), Some(DataWanted::Yes));
+        let without_data = FollowerAccess { data: DataWanted::No, ..access(0, true) };
         assert_eq!(without_data.of([0, 0]), Some(DataWanted::No));
     }
 
     #[test]
     fn what_finds_no_room_is_counted_and_told_in_its_place() {
-        let mut follower = TraceFollower::new(sight(0, true));
+        let mut follower = TraceFollower::new(access(0, true));
         let record = |pid| TraceRecord::Opened {
             at_ns: 1,
             device: "x".repeat(1000).into(),

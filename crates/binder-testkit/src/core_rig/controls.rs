@@ -1,6 +1,6 @@
 //! What a check has a rig do, so that things happen in an order of its own, or go wrong.
 
-use binder_core::{DirectCall, LaneTarget, Patience, Priority};
+use binder_core::{DirectCall, IfOutstanding, LaneTarget, Priority};
 use rustix::io::Errno;
 
 use super::windows::Disruption;
@@ -154,8 +154,8 @@ impl CoreRig {
         self.disrupt(windows, process, move |world| {
             let pid = world.hosts[world.files[process.0].host.0].pid.number();
             let program = world.program(by, pid).expect("one that is there");
-            let mut freeze = program.freeze(Patience::Over);
-            let _ = freeze.advance(&mut contexts(&mut world.devices), Patience::Over);
+            let mut freeze = program.freeze(IfOutstanding::Fail);
+            let _ = freeze.advance(&mut contexts(&mut world.devices), IfOutstanding::Fail);
         });
     }
 

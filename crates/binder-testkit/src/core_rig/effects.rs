@@ -1,6 +1,6 @@
 //! What the core wants done after a call: sleepers are woken and resumed.
 
-use binder_core::{Effect, Patience, ProcessKey, ThreadKey};
+use binder_core::{Effect, IfOutstanding, ProcessKey, ThreadKey};
 
 use super::windows::Window;
 use super::{Call, World, contexts};
@@ -35,7 +35,7 @@ impl World {
                     thread.expect("a thread of ours").priority = Some(priority);
                 }
                 Effect::Settled(key) => {
-                    self.advance_freezes(Patience::Left, |place| place == (context, key));
+                    self.advance_freezes(IfOutstanding::Wait, |place| place == (context, key));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Freezes: which process is frozen, and how long the caller waits.
 
-use binder_core::{Patience, ProcessKey, Program};
+use binder_core::{IfOutstanding, ProcessKey, Program};
 use binder_frontend::{Answer, RequestContext};
 use binder_uapi::{BinderFreezeInfo, BinderFrozenStatusInfo};
 use rustix::io::Errno;
@@ -31,9 +31,10 @@ impl World {
             program.thaw(&mut contexts(&mut self.devices));
             return Call::Ended(Ok(()));
         }
-        let patience = if asked.timeout_ms > 0 { Patience::Left } else { Patience::Over };
-        let mut freeze = program.freeze(patience);
-        match freeze.advance(&mut contexts(&mut self.devices), patience) {
+        let if_outstanding =
+            if asked.timeout_ms > 0 { IfOutstanding::Wait } else { IfOutstanding::Fail };
+        let mut freeze = program.freeze(if_outstanding);
+        match freeze.advance(&mut contexts(&mut self.devices), if_outstanding) {
             Some(result) => Call::Ended(result.map_err(errno)),
             None => {
                 self.freezes.push((FreezeWaiter::Thread(caller.thread.0), freeze));
@@ -46,12 +47,12 @@ impl World {
     /// key.
     pub(super) fn advance_freezes(
         &mut self,
-        patience: Patience,
+        if_outstanding: IfOutstanding,
         is_meant: impl Fn((usize, ProcessKey)) -> bool,
     ) {
         for (asker, mut freeze) in std::mem::take(&mut self.freezes) {
             let result = match freeze.waits_for().filter(|place| is_meant(*place)) {
-                Some(_) => freeze.advance(&mut contexts(&mut self.devices), patience),
+                Some(_) => freeze.advance(&mut contexts(&mut self.devices), if_outstanding),
                 None => None,
             };
             match (result, asker) {
@@ -99,9 +100,10 @@ impl World {
             program.thaw(&mut contexts(&mut self.devices));
             return self.devices[device].end_freeze(unique, Answer::Done);
         }
-        let patience = if info.timeout_ms > 0 { Patience::Left } else { Patience::Over };
-        let mut freeze = program.freeze(patience);
-        match freeze.advance(&mut contexts(&mut self.devices), patience) {
+        let if_outstanding =
+            if info.timeout_ms > 0 { IfOutstanding::Wait } else { IfOutstanding::Fail };
+        let mut freeze = program.freeze(if_outstanding);
+        match freeze.advance(&mut contexts(&mut self.devices), if_outstanding) {
             Some(result) => self.devices[device].end_freeze(unique, answer_of(result)),
             None => self.freezes.push((FreezeWaiter::Frontend(device, unique), freeze)),
         }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use binder_core::{Patience, SendReport, Waits};
+use binder_core::{IfOutstanding, SendReport, Waits};
 use binder_frontend::{Action, Answer, CallingThread, Event, IoctlData, RequestContext};
 use binder_uapi::BINDER_WRITE_READ;
 use rustix::io::Errno;
@@ -307,7 +307,7 @@ impl World {
             Action::FrozenInfo { request, info } => self.tell_frozen_info(device, *request, info),
             Action::CancelFreeze { unique } => self.cancel_freeze(device, unique),
             Action::Settled(key) => {
-                self.advance_freezes(Patience::Left, |place| place == (device, key));
+                self.advance_freezes(IfOutstanding::Wait, |place| place == (device, key));
             }
             Action::NotifyPoll { handle } => self.look_again(handle),
             Action::SetPriority { tid, priority, .. } => {

@@ -165,7 +165,7 @@ fn who_claims_a_call_that_cannot_be_changes_nothing() {
     with_scene(|scene| {
         let Scene { stage, server, client, handle, .. } = scene;
         let stranger = stage.party();
-        let before = scene.core().census();
+        let before = scene.core().live_objects();
         let refused = |from: &Party<'_>, handle, server: &Party<'_>| {
             scene.core().adopt_call(from.caller(), handle, (CODE, 0), server.caller()).unwrap_err()
         };
@@ -174,13 +174,13 @@ fn who_claims_a_call_that_cannot_be_changes_nothing() {
         assert_eq!(refused(client, *handle, client), Errno::PROTO, "its own");
         assert_eq!(refused(client, *handle, &server.cold_thread()), Errno::PROTO, "never seen");
         assert_eq!(refused(&client.cold_thread(), *handle, server), Errno::PROTO, "never seen");
-        assert_eq!(scene.core().census(), before);
+        assert_eq!(scene.core().live_objects(), before);
 
         assert_eq!(scene.adopt(client, server), Ok(()));
-        let under_way = scene.core().census();
+        let under_way = scene.core().live_objects();
         assert_eq!(refused(client, *handle, &server.thread()), Errno::PROTO, "it waits");
         assert_eq!(refused(&client.thread(), *handle, server), Errno::PROTO, "it serves");
-        assert_eq!(scene.core().census().transactions, under_way.transactions);
+        assert_eq!(scene.core().live_objects().transactions, under_way.transactions);
     });
 }
 
@@ -231,7 +231,7 @@ fn a_thread_that_has_not_sent_all_of_a_call_makes_no_other() {
         client.start(client.writing(&commands().call(0, objects)));
         let mut slices = 0;
         while core.pass_window() {
-            if core.census().unfinished > 0 {
+            if core.live_objects().unfinished > 0 {
                 slices += 1;
                 let claim = core.adopt_call(client.caller(), 0, (CODE, 0), m.caller());
                 assert_eq!(claim, Err(Errno::PROTO));

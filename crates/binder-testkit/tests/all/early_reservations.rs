@@ -37,7 +37,7 @@ fn start(stage: &Stage, party: &Party<'_>, commands: &Commands) {
 }
 
 fn reserved(stage: &Stage) -> usize {
-    core(stage).census().early_reservations
+    core(stage).live_objects().early_reservations
 }
 
 fn view(stage: &Stage, of: &Party<'_>) -> ProcessView {

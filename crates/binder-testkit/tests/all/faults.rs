@@ -1,6 +1,6 @@
 //! A fault at every step of a call leaves nothing behind.
 
-use binder_core::Census;
+use binder_core::LiveObjects;
 use binder_testkit::Return::Transaction;
 use binder_testkit::{CoreRig, Message, Mode, Party, Stage, commands, introduce, settle_down};
 use binder_uapi::TF_CLEAR_BUF;
@@ -28,7 +28,7 @@ fn with_a_fault_at_every_step_on(rig: fn() -> CoreRig, act: impl Fn(&Scene<'_>))
         let p = stage.party();
         let scene = Scene { m, p, handle: introduce(&m, &m, (0x10, 0x20), &p) };
         settle_down(&[m, p]);
-        let before = core.census();
+        let before = core.live_objects();
 
         core.fault_after(Some(step));
         act(&scene);
@@ -38,9 +38,10 @@ fn with_a_fault_at_every_step_on(rig: fn() -> CoreRig, act: impl Fn(&Scene<'_>))
 
         // A notice that could not be written is lost, as in Linux, and its node with it until its
         // owner leaves; everything else is as it was.
-        let after = core.census();
+        let after = core.live_objects();
         assert!(after.nodes <= before.nodes + 2, "step {step}: {before:?} {after:?}");
-        let without_nodes = |census: Census| Census { nodes: 0, references: 0, ..census };
+        let without_nodes =
+            |live_objects: LiveObjects| LiveObjects { nodes: 0, references: 0, ..live_objects };
         assert_eq!(without_nodes(after), without_nodes(before), "after a fault at step {step}");
         stage.tear_down();
         if !has_faulted {

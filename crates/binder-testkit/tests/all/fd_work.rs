@@ -374,7 +374,7 @@ fn files_that_nobody_receives_are_given_up() {
     let p = stage.party();
     p.write(commands().oneway(0, with_file()).oneway(0, with_file()).call(0, with_array(3)));
     assert_eq!(core(&stage).captured_files(), 5);
-    assert_eq!(core(&stage).census().files, 5);
+    assert_eq!(core(&stage).live_objects().files, 5);
     // A refusal at the last object.
     let q = stage.party();
     expect!(q.exchange(commands().oneway(0, with_file().descriptor(99, 0))) => [FailedReply]);
@@ -401,7 +401,7 @@ fn descriptor_work_that_ends_while_its_process_does_is_in_vain() {
     m.close();
     core(&stage).let_fd_work_go();
     assert_eq!(core(&stage).captured_files(), 0);
-    assert_eq!(core(&stage).census().suspended_calls, 1);
+    assert_eq!(core(&stage).live_objects().suspended_calls, 1);
     while core(&stage).end_some() {}
     expect!(p.read() => [TransactionComplete, DeadReply]);
     stage.tear_down();

@@ -104,7 +104,7 @@ fn a_superseded_buffer_is_cleared_and_free() {
     }
     let secret_at = m.area().base + 8;
     assert_eq!(m.peek(secret_at, 12), [0; 12]);
-    assert_eq!((core.census().buffers, core.census().transactions), (2, 1));
+    assert_eq!((core.live_objects().buffers, core.live_objects().transactions), (2, 1));
     set_frozen(&p, m.pid(), false);
     m.write(commands().free(in_flight.buffer));
     assert_eq!(m.data(&m.read_call()), b"later secret");

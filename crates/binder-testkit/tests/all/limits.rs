@@ -2,7 +2,7 @@
 
 mod users;
 
-use binder_core::{Amounts, Census, Limits, Resource, SendEnd};
+use binder_core::{Amounts, Limits, LiveObjects, Resource, SendEnd};
 use binder_testkit::Return::{
     self, Acquire, ClearDeathDone, DeadBinder, DeadReply, Error, FailedReply, FrozenBinder,
     Increfs, Reply, Transaction, TransactionComplete,
@@ -27,8 +27,8 @@ fn stage() -> Stage {
     Stage::new(Box::new(CoreRig::with_limits(FEW)))
 }
 
-fn census(stage: &Stage) -> Census {
-    stage.rig().core().expect("a rig on the core").census()
+fn live_objects(stage: &Stage) -> LiveObjects {
+    stage.rig().core().expect("a rig on the core").live_objects()
 }
 
 /// Sends and reads what came of it, the acknowledgements made.
@@ -123,10 +123,10 @@ fn a_transaction_with_one_node_too_many_fails_whole() {
         let received = m.read_call();
         m.write(commands().acquire(m.objects(&received)[0].handle()).free(received.buffer));
     }
-    let before = census(&stage);
+    let before = live_objects(&stage);
     expect!(outcome(&p, Message::new(1).binder(0x100, 0).binder(0x200, 0)) => [FailedReply]);
     assert_no_memory(&p);
-    assert_eq!(census(&stage), before);
+    assert_eq!(live_objects(&stage), before);
     assert_served(&m, &q);
     stage.tear_down();
 }
@@ -195,10 +195,10 @@ fn calls_that_call_back_nest_to_a_limit() {
         let Some(Transaction(call)) = returns.last() else { panic!("read {returns:#x?}") };
         server.write(commands().free(call.buffer));
     }
-    let before = census(&stage);
+    let before = live_objects(&stage);
     expect!(p.exchange(commands().call(0, Message::new(2))) => [FailedReply]);
     assert_no_memory(&p);
-    assert_eq!(census(&stage).charged, before.charged);
+    assert_eq!(live_objects(&stage).charged, before.charged);
     // All come back, the last first.
     for depth in (0..8).rev() {
         let (caller, _, server) = ends(depth);
@@ -274,7 +274,7 @@ fn a_process_with_many_objects_ends_in_slices_and_is_dead_from_the_first() {
 
     core.end_slowly();
     p.close();
-    assert!(census(&stage).nodes > 1000, "not at once");
+    assert!(live_objects(&stage).nodes > 1000, "not at once");
     let last = *handles.last().expect("many");
     for handle in [handles[0], last] {
         m.write(commands().call(handle, Message::new(1)));

@@ -42,8 +42,8 @@ fn a_call_that_does_not_reach_its_receiver_fails() {
     lose_returns(&stage);
     assert_faulted(&stage, &m);
     expect!(p.woken() => [TransactionComplete, FailedReply]);
-    let census = core(&stage).census();
-    assert_eq!((census.transactions, census.buffers), (0, 0));
+    let live_objects = core(&stage).live_objects();
+    assert_eq!((live_objects.transactions, live_objects.buffers), (0, 0));
     let [_, failed] = core(&stage).transaction_logs();
     assert_eq!(failed.len(), 1, "{failed:?}");
     // The receiver serves nothing: it gets the next call as it would have got the first.
@@ -69,8 +69,8 @@ fn a_oneway_that_does_not_reach_its_receiver_lets_the_next_go() {
     let next = m.read_call();
     assert_eq!(next.code, 2);
     m.write(commands().free(next.buffer));
-    let census = core(&stage).census();
-    assert_eq!((census.transactions, census.buffers), (0, 0));
+    let live_objects = core(&stage).live_objects();
+    assert_eq!((live_objects.transactions, live_objects.buffers), (0, 0));
     stage.tear_down();
 }
 
@@ -87,8 +87,8 @@ fn a_reply_that_does_not_reach_its_caller_leaves_no_buffer() {
     lose_returns(&stage);
     assert_faulted(&stage, &p);
     expect!(m.read() => [TransactionComplete]);
-    let census = core(&stage).census();
-    assert_eq!((census.transactions, census.buffers), (0, 0));
+    let live_objects = core(&stage).live_objects();
+    assert_eq!((live_objects.transactions, live_objects.buffers), (0, 0));
     p.assert_idle();
     stage.tear_down();
 }

@@ -78,18 +78,21 @@ fn slices() -> impl Strategy<Value = usize> {
 
 /// A snapshot tells of every object that there is.
 fn assert_snapshot_is_complete(core: &CoreRig) {
-    let (census, snapshot) = (core.census(), core.snapshot());
+    let (live_objects, snapshot) = (core.live_objects(), core.snapshot());
     let processes = &snapshot.processes;
     let threads = || processes.iter().flat_map(|process| &process.threads);
     let nodes = processes.iter().map(|process| process.nodes.len()).sum::<usize>();
-    assert_eq!(processes.len(), census.processes);
-    assert_eq!(threads().count(), census.threads);
-    assert_eq!(nodes + snapshot.dead_nodes.len(), census.nodes);
+    assert_eq!(processes.len(), live_objects.processes);
+    assert_eq!(threads().count(), live_objects.threads);
+    assert_eq!(nodes + snapshot.dead_nodes.len(), live_objects.nodes);
     let references = processes.iter().map(|process| process.references.len());
-    assert_eq!(references.sum::<usize>(), census.references);
-    assert_eq!(processes.iter().map(|it| it.buffers.len()).sum::<usize>(), census.buffers);
+    assert_eq!(references.sum::<usize>(), live_objects.references);
+    assert_eq!(processes.iter().map(|it| it.buffers.len()).sum::<usize>(), live_objects.buffers);
     let queued = processes.iter().map(|process| process.todo.len()).sum::<usize>();
-    assert_eq!(queued + threads().map(|thread| thread.todo.len()).sum::<usize>(), census.queued);
+    assert_eq!(
+        queued + threads().map(|thread| thread.todo.len()).sum::<usize>(),
+        live_objects.queued
+    );
 }
 
 /// Plays the steps in slices of that many objects; no party can tell.
@@ -109,9 +112,9 @@ fn compare_on(rig: CoreRig, steps: &[Step]) {
         assert_snapshot_is_complete(stage.rig().core().expect("a rig on the core"));
     }
     game.read_the_rest();
-    let census = stage.rig().core().expect("a rig on the core").census();
-    let counted = (census.nodes, census.references, census.buffers);
-    assert_eq!(counted, game.model().census());
+    let live_objects = stage.rig().core().expect("a rig on the core").live_objects();
+    let counted = (live_objects.nodes, live_objects.references, live_objects.buffers);
+    assert_eq!(counted, game.model().live_objects());
     stage.tear_down();
 }
 

@@ -8,7 +8,7 @@ mod frees;
 mod replies;
 mod sends;
 
-use binder_core::Census;
+use binder_core::LiveObjects;
 use binder_testkit::{Caller, CoreRig, Message, Party, Stage, commands, introduce};
 use binder_uapi::{FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ACCEPT_FDS, TF_CLEAR_BUF};
 
@@ -38,8 +38,8 @@ impl<'s> Scene<'s> {
         self.stage.rig().core().expect("a rig on the core")
     }
 
-    fn census(&self) -> Census {
-        self.core().census()
+    fn live_objects(&self) -> LiveObjects {
+        self.core().live_objects()
     }
 
     /// References that a party has, and its nodes.
@@ -69,7 +69,7 @@ impl<'s> Scene<'s> {
 
     /// Nothing is on its way, and no party has a buffer.
     fn assert_nothing_under_way(&self) {
-        let Census {
+        let LiveObjects {
             buffers,
             pages_in_use,
             files,
@@ -77,7 +77,7 @@ impl<'s> Scene<'s> {
             transactions,
             early_reservations,
             ..
-        } = self.census();
+        } = self.live_objects();
         let counts = (buffers, pages_in_use, files, unfinished, transactions, early_reservations);
         assert_eq!(counts, (0, 0, 0, 0, 0, 0));
         assert_eq!(self.core().captured_files(), 0);

@@ -51,7 +51,7 @@ fn a_receiver_that_is_killed_before_it_has_the_call_answers_it_by_its_death() {
     m.park();
     p.start(p.reading(p.writing(&commands().call(0, Message::new(1).bytes(b"for a while")))));
     assert!(core(&stage).pass_window(), "the call is fetched");
-    assert_eq!(core(&stage).census().transactions, 1);
+    assert_eq!(core(&stage).live_objects().transactions, 1);
     assert!(m.is_parked(), "it is about to be handed over");
     m.kill();
     core(&stage).let_windows_pass();
@@ -70,7 +70,7 @@ fn a_sender_that_is_killed_before_its_call_was_taken_has_sent_nothing() {
     p.kill();
     core(&stage).let_windows_pass();
     m.assert_parked();
-    assert_eq!(core(&stage).census().transactions, 0);
+    assert_eq!(core(&stage).live_objects().transactions, 0);
     stage.tear_down();
 }
 

@@ -19,7 +19,7 @@ use crate::machine::MachineFile;
 use crate::node::{ViewNode, What};
 use crate::table::Watcher;
 use crate::task::{Leader, Task};
-use crate::view::Keeping;
+use crate::view::Caching;
 
 /// What the kernel has asked for since it was told last; the rest it need not be told.
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Shared {
     /// The number of a process here, if the kernel may have been told of it.
     fn nr_if_kept(&self, task: &Pid<Task>) -> Option<u32> {
         let nr = task.nr_ns(self.view.namespace());
-        (self.view.keeping() == Keeping::Kept && nr != 0).then_some(nr)
+        (self.view.caching() == Caching::Kept && nr != 0).then_some(nr)
     }
 
     fn forget_name(&self, parent: ViewNode, name: &str) {

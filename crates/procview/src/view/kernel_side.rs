@@ -12,7 +12,7 @@ use binder_os::{ProcDir, ProcStat};
 use fuse_wire::{Attr, Timestamp};
 
 use super::{
-    Found, Keeping, Listing, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View, ViewReader,
+    Caching, Found, Listing, MOUNTS, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, View, ViewReader,
     descriptor, process_number,
 };
 use crate::errno::{ViewErrno, found};
@@ -97,12 +97,12 @@ impl View {
             other => other,
         })?;
         let kind = attr.mode & S_IFMT;
-        let node = match (self.keeping, &self.links) {
-            (Keeping::Kept, _) if kind != S_IFDIR => self.snapshot(slot, what, attr, caller)?,
-            (Keeping::Asked, Some(links)) if kind == S_IFLNK => {
+        let node = match (self.caching, &self.links) {
+            (Caching::Kept, _) if kind != S_IFDIR => self.snapshot(slot, what, attr, caller)?,
+            (Caching::Asked, Some(links)) if kind == S_IFLNK => {
                 return Ok(links.found_target(attr, self.read_link_of_kernel(slot, what, caller)));
             }
-            (Keeping::Kept | Keeping::Asked, _) => ViewNode::Kernel(slot, what),
+            (Caching::Kept | Caching::Asked, _) => ViewNode::Kernel(slot, what),
         };
         let attr = match node {
             ViewNode::Snapshot(nth) => self.attr_of_snapshot(nth)?,
@@ -183,10 +183,10 @@ impl View {
 
     pub(super) fn attr_from(&self, stat: ProcStat, mode: u32) -> Attr {
         let ProcStat { uid, gid, inode: ino, links: nlink, size, changed_at, .. } = stat;
-        let changed_at = match self.keeping {
-            Keeping::Asked => changed_at,
+        let changed_at = match self.caching {
+            Caching::Asked => changed_at,
             // Another each time, so that the kernel does not take a directory for the one it has listed.
-            Keeping::Kept => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+            Caching::Kept => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
         };
         let at = Timestamp {
             seconds: i64::try_from(changed_at.as_secs()).unwrap_or(i64::MAX),

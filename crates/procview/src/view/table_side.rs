@@ -116,7 +116,7 @@ impl View {
             What::NsDir | What::FdDir => 2,
             What::TaskDir => {
                 let process = self.table().process(leader_number(task));
-                let others = process.map_or(0, |it| it.process().kin().threads.len());
+                let others = process.map_or(0, |it| it.process().relatives().threads.len());
                 3 + u32::try_from(others).unwrap_or(0)
             }
             _ => 1,

@@ -71,7 +71,7 @@ impl FakeProc {
         let table = ProcessTable::new(Machine::like_this_one(&proc, Duration::ZERO).unwrap());
         let namespace = table.root().clone();
         let kernel = Kernel::new(proc.dir(&self.dir).unwrap(), members);
-        View::new(table, namespace, kernel, Keeping::Asked)
+        View::new(table, namespace, kernel, Caching::Asked)
     }
 }
 
@@ -127,7 +127,7 @@ fn a_reader_with_a_number_of_the_table_finds_itself_by_another_name() {
     fake.add(LAST, 1);
     fake.add(LAST + 1, 1);
     let mut view = fake.view(Members::None);
-    view.keeping = Keeping::Kept;
+    view.caching = Caching::Kept;
     let (reader, other) = (ViewReader { tid: LAST, uid: 0 }, ViewReader { tid: LAST + 1, uid: 0 });
     let leads_to = |view: &View, caller: ViewReader| {
         let found = view.lookup(ViewNode::Root, b"self", caller).unwrap().unwrap();

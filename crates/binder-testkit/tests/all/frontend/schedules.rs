@@ -74,7 +74,7 @@ fn play(choices: &[Choice], slices: usize, way: FdWorkWay) {
     }
     core.let_fd_work_go();
     core.let_windows_pass();
-    assert_eq!(core.census().early_reservations, 0, "no reservation is kept");
+    assert_eq!(core.live_objects().early_reservations, 0, "no reservation is kept");
     stage.tear_down();
 }
 

@@ -57,7 +57,7 @@ fn play_with(trouble: Trouble, step: usize, slices: usize) -> (Vec<Result<(), Er
         actor.interrupt();
     }
     assert_eq!(
-        core.census().early_reservations,
+        core.live_objects().early_reservations,
         0,
         "no reservation is kept: {trouble:?} at step {step}"
     );

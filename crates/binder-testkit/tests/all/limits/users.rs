@@ -21,10 +21,10 @@ fn what_a_user_offers_through_several_files_counts_together() {
         let received = m.read_call();
         m.write(commands().acquire(m.objects(&received)[0].handle()).free(received.buffer));
     }
-    let before = census(&stage);
+    let before = live_objects(&stage);
     expect!(offer(&q, 16) => [FailedReply]);
     assert_no_memory(&q);
-    assert_eq!(census(&stage), before);
+    assert_eq!(live_objects(&stage), before);
     assert_served(&m, &q);
     p.close();
     expect!(offer(&q, 16) => [TransactionComplete]);
@@ -329,10 +329,10 @@ fn the_receive_buffers_of_a_user_may_have_so_much_memory() {
     for (handle, bytes) in [(0, PAGE), (0, PAGE), (handle, 8)] {
         expect!(send_to(handle, bytes) => [TransactionComplete]);
     }
-    let before = census(&stage);
+    let before = live_objects(&stage);
     expect!(send_to(handle, 2 * PAGE) => [FailedReply]);
     assert_no_memory(&q);
-    assert_eq!(census(&stage), before);
+    assert_eq!(live_objects(&stage), before);
     // In a page that is there, bytes cost nothing.
     expect!(send_to(handle, 8) => [TransactionComplete]);
     // One that is idle goes back for others of the same buffer.

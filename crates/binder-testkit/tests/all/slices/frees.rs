@@ -24,14 +24,14 @@ fn a_buffer_is_free_when_the_call_returns() {
     at_each_slice(HELD, |scene, slices| {
         let (buffer, was_begun) = begin_free(scene, slices);
         if was_begun {
-            assert!(scene.census().pages_in_use > 0, "its room is taken until then");
+            assert!(scene.live_objects().pages_in_use > 0, "its room is taken until then");
             // A client frees it once more: there is none of that address.
             let helper = scene.m.thread();
             helper.start(helper.writing(&commands().free(buffer)));
         }
         scene.core().let_windows_pass();
         assert_eq!(scene.known_to(&scene.m).0, 0);
-        assert_eq!(scene.census().pages_in_use, 0);
+        assert_eq!(scene.live_objects().pages_in_use, 0);
         settle_down(&[scene.m, scene.p]);
         scene.assert_nothing_under_way();
         was_begun
@@ -116,9 +116,9 @@ fn a_call_that_nobody_read_is_let_go_of_in_slices() {
     scene.core().lose_mapping(m.caller().process);
     let mut slices = 0;
     let mut known = scene.known_to(&m).0;
-    assert_eq!((known, scene.census().unfinished), (HELD - 2, 1));
-    while scene.census().unfinished > 0 {
-        assert!(scene.census().pages_in_use > 0);
+    assert_eq!((known, scene.live_objects().unfinished), (HELD - 2, 1));
+    while scene.live_objects().unfinished > 0 {
+        assert!(scene.live_objects().pages_in_use > 0);
         scene.core().end_some();
         slices += 1;
         assert!(scene.known_to(&m).0 < known);

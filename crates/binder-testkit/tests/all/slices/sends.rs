@@ -49,7 +49,7 @@ fn a_call_of_many_slices_arrives_whole() {
     let stage = Stage::new(Box::new(CoreRig::default().in_slices_of(2)));
     let scene = Scene::new(&stage);
     assert!(begin_call(&scene, 2));
-    assert_eq!(scene.census().unfinished, 1);
+    assert_eq!(scene.live_objects().unfinished, 1);
     scene.core().let_windows_pass();
     assert_served(&scene, &scene.m);
     stage.tear_down();

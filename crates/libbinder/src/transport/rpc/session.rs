@@ -27,7 +27,7 @@ use crate::{FromIBinder, SpIBinder, StatusCode, Strong};
 
 /// What a session is asked to be, before it is set up.
 #[derive(Clone, Debug)]
-struct Wishes {
+struct SessionRequest {
     version: ProtocolVersion,
     limits: SessionLimits,
     fd_mode: FdMode,
@@ -44,7 +44,7 @@ struct Wishes {
 /// that came through the session have been dropped.
 #[derive(Debug)]
 pub struct RpcSession {
-    wishes: Mutex<Wishes>,
+    request: Mutex<SessionRequest>,
     keeper: OnceLock<Arc<Keeper>>,
 }
 
@@ -58,7 +58,7 @@ impl RpcSession {
     /// Makes a session that is not set up.
     #[must_use]
     pub fn new() -> Self {
-        let wishes = Wishes {
+        let request = SessionRequest {
             version: ProtocolVersion::NEWEST,
             limits: SessionLimits::default(),
             fd_mode: FdMode::None,
@@ -68,57 +68,57 @@ impl RpcSession {
             call_timeout: None,
             callers: CallerTerms::default(),
         };
-        Self { wishes: Mutex::new(wishes), keeper: OnceLock::new() }
+        Self { request: Mutex::new(request), keeper: OnceLock::new() }
     }
 
-    fn wishes(&self) -> MutexGuard<'_, Wishes> {
-        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn request(&self) -> MutexGuard<'_, SessionRequest> {
+        self.request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says how descriptors travel; the server must offer it. Not at all, if nothing is said. Over another
     /// socket than a Unix one, and in version 0, calls with descriptors fail with
     /// [`StatusCode::BAD_VALUE`] even if it is said.
     pub fn set_file_descriptor_transport_mode(&self, mode: FdMode) {
-        self.wishes().fd_mode = mode;
+        self.request().fd_mode = mode;
     }
 
     /// Says on how many connections this side serves calls of the server that are not made within
     /// calls to it; 0 if nothing is said. Notices of death need one.
     pub fn set_max_incoming_threads(&self, threads: usize) {
-        self.wishes().incoming = threads;
+        self.request().incoming = threads;
     }
 
     /// Says on how many connections at most this side calls, 10 if nothing is said. The server may
     /// offer fewer.
     pub fn set_max_outgoing_connections(&self, connections: usize) {
-        self.wishes().outgoing = connections.max(1);
+        self.request().outgoing = connections.max(1);
     }
 
     /// Says which version is offered at most.
     pub fn set_protocol_version(&self, version: ProtocolVersion) {
-        self.wishes().version = version;
+        self.request().version = version;
     }
 
     /// Says how much the server may ask.
     pub fn set_limits(&self, limits: SessionLimits) {
-        self.wishes().limits = limits;
+        self.request().limits = limits;
     }
 
     /// Says how long the server may take to set the session up; 10 s if nothing is said.
     pub fn set_handshake_timeout(&self, timeout: Duration) {
-        self.wishes().timeout = timeout;
+        self.request().timeout = timeout;
     }
 
     /// Says how long each call of this side may take, until it fails with [`StatusCode::TIMED_OUT`]: for ever, if
     /// nothing is said. One call can be given less by [`with_timeout`](crate::with_timeout).
     pub fn set_call_timeout(&self, timeout: Duration) {
-        self.wishes().call_timeout = Some(timeout);
+        self.request().call_timeout = Some(timeout);
     }
 
     /// Has calls that are made to serve others say for which user of this machine: the caller of the call that is served.
     /// The server's program decides what that is worth ([`ThreadState::told_uid`](crate::ThreadState::told_uid)).
     pub fn set_tells_callers(&self, tells: bool) {
-        self.wishes().callers.tells = tells;
+        self.request().callers.tells = tells;
     }
 
     /// Says as which user calls of the server's are made that are [passed on](crate::transport::forward) to a device; as
@@ -127,7 +127,7 @@ impl RpcSession {
         &self,
         decide: impl Fn(&CallerIdentity) -> Option<u32> + Send + Sync + 'static,
     ) {
-        self.wishes().callers.forwarding_user = Some(ForwardingUser(Arc::new(decide)));
+        self.request().callers.forwarding_user = Some(ForwardingUser(Arc::new(decide)));
     }
 
     /// Connects to a Unix socket: a path, or after a NUL a name in the abstract namespace.
@@ -268,15 +268,15 @@ impl RpcSession {
         if self.keeper.get().is_some() {
             return Err(RpcError::IsSetUp);
         }
-        let wishes = self.wishes().clone();
-        let (incoming, limit) = (wishes.incoming, wishes.limits.max_connections);
+        let request = self.request().clone();
+        let (incoming, limit) = (request.incoming, request.limits.max_connections);
         if incoming >= limit {
             return Err(RpcError::TooManyConnections { incoming, limit });
         }
-        let keeper = Keeper::new(begin(target, &wishes).map_err(closed_at_opening)?);
-        let root = complete(target, &wishes, keeper.session()).map_err(closed_at_opening)?;
+        let keeper = Keeper::new(begin(target, &request).map_err(closed_at_opening)?);
+        let root = complete(target, &request, keeper.session()).map_err(closed_at_opening)?;
         if let ConnectTarget::Server(address) = target {
-            let (address, timeout) = (Arc::clone(address), wishes.timeout);
+            let (address, timeout) = (Arc::clone(address), request.timeout);
             let make = move |session: &Arc<SharedSession>| join_again(&address, timeout, session);
             keeper.session().set_reconnect(Box::new(make));
         }
@@ -333,16 +333,19 @@ fn closed_at_opening(error: RpcError) -> RpcError {
 }
 
 /// Makes the first connection.
-fn begin(target: &ConnectTarget<'_>, wishes: &Wishes) -> Result<Arc<SharedSession>, RpcError> {
-    let deadline = Deadline::start(wishes.timeout);
+fn begin(
+    target: &ConnectTarget<'_>,
+    request: &SessionRequest,
+) -> Result<Arc<SharedSession>, RpcError> {
+    let deadline = Deadline::start(request.timeout);
     let Connected { link, peer, .. } = target.connect(&deadline)?;
     #[cfg(feature = "tls")]
     let peer = match deadline.secure(&link)? {
         None => peer,
         certificate => super::peer::Peer::elsewhere(certificate),
     };
-    let mut connection = Box::new(Connection::new(Arc::new(link), wishes.limits));
-    let opened = handshake::open_new(&mut connection, &deadline, wishes.version, wishes.fd_mode);
+    let mut connection = Box::new(Connection::new(Arc::new(link), request.limits));
+    let opened = handshake::open_new(&mut connection, &deadline, request.version, request.fd_mode);
     // A server looks at our certificate after we have found its own good.
     #[cfg(feature = "tls")]
     let opened = opened.map_err(|error| {
@@ -353,13 +356,13 @@ fn begin(target: &ConnectTarget<'_>, wishes: &Wishes) -> Result<Arc<SharedSessio
     let terms = Terms {
         role: SessionSide::Client,
         version,
-        limits: wishes.limits,
-        fd_mode: wishes.fd_mode,
-        passes_files: Terms::pass_files(connection.link(), wishes.fd_mode, version),
-        call_timeout: wishes.call_timeout,
-        max_threads: u32::try_from(wishes.incoming).unwrap_or(u32::MAX),
+        limits: request.limits,
+        fd_mode: request.fd_mode,
+        passes_files: Terms::pass_files(connection.link(), request.fd_mode, version),
+        call_timeout: request.call_timeout,
+        max_threads: u32::try_from(request.incoming).unwrap_or(u32::MAX),
         root: None,
-        callers: wishes.callers.clone(),
+        callers: request.callers.clone(),
         guard: None,
         observer: None,
     };
@@ -373,10 +376,10 @@ fn begin(target: &ConnectTarget<'_>, wishes: &Wishes) -> Result<Arc<SharedSessio
 /// Asks what there is to know, makes the other connections, and gets the root object.
 fn complete(
     target: &ConnectTarget<'_>,
-    wishes: &Wishes,
+    request: &SessionRequest,
     session: &Arc<SharedSession>,
 ) -> Result<SpIBinder, RpcError> {
-    let deadline = Deadline::start(wishes.timeout);
+    let deadline = Deadline::start(request.timeout);
     let explain = |status| match session.ending() {
         Some(ending) => deadline.explain(ending),
         None => RpcError::NoRoot(status),
@@ -390,13 +393,13 @@ fn complete(
     let threads = usize::try_from(threads).unwrap_or(usize::MAX);
     let id = special::read_session_id(ask(special::GET_SESSION_ID)?.bytes())?;
     session.set_id(id);
-    let room = wishes.limits.max_connections - wishes.incoming;
-    for _ in 1..wishes.outgoing.min(threads).min(room) {
+    let room = request.limits.max_connections - request.incoming;
+    for _ in 1..request.outgoing.min(threads).min(room) {
         let connection = join(target, &deadline, session, CallDirection::Outgoing, &id)?;
         session.pool.announce();
         session.hand_on(connection, ConnectionUse::Last);
     }
-    for _ in 0..wishes.incoming {
+    for _ in 0..request.incoming {
         let connection = join(target, &deadline, session, CallDirection::Incoming, &id)?;
         serve(session, connection)?;
     }

@@ -29,7 +29,7 @@ pub(crate) enum Showing {
 
 /// The listings that are remembered.
 #[derive(Default)]
-pub(super) struct Roll {
+pub(super) struct ProcessLists {
     /// By number: the inode of a process that was listed, and whether it belongs, which cannot change.
     known: HashMap<u32, (u64, bool)>,
     last: Option<LastList>,
@@ -60,7 +60,7 @@ impl Population {
     }
 }
 
-impl Roll {
+impl ProcessLists {
     fn belongs(&self, listed: ListedProcess) -> Option<bool> {
         let (inode, belongs) = self.known.get(&listed.pid)?;
         (*inode == listed.inode).then_some(*belongs)
@@ -103,13 +103,13 @@ impl Kernel {
 
     fn list_again(&self, age: Duration) -> io::Result<Arc<Vec<ListedProcess>>> {
         // Others that list meanwhile wait, and have the same list.
-        let mut roll = self.roll();
+        let mut lists = self.lists();
         // Before the list, so that who comes meanwhile makes it an old one.
         let population = match age {
             Duration::ZERO => None,
             _ => self.proc.read("loadavg").ok().and_then(|text| Population::parse(&text)),
         };
-        if let Some(last) = &roll.last
+        if let Some(last) = &lists.last
             && Some(last.population) == population
             && last.at.elapsed() < age
         {
@@ -119,10 +119,10 @@ impl Kernel {
         let all =
             self.proc.numbered()?.into_iter().map(|(pid, inode)| ListedProcess { pid, inode });
         let processes = Arc::new(match self.members {
-            Members::Below(ancestor) => self.below(ancestor, all.collect(), &mut roll)?,
+            Members::Below(ancestor) => self.below(ancestor, all.collect(), &mut lists)?,
             Members::None | Members::All | Members::Told(_) => all.collect(),
         });
-        roll.last =
+        lists.last =
             population.map(|population| LastList { at, population, processes: processes.clone() });
         Ok(processes)
     }
@@ -132,12 +132,13 @@ impl Kernel {
         &self,
         ancestor: u32,
         all: Vec<ListedProcess>,
-        roll: &mut Roll,
+        lists: &mut ProcessLists,
     ) -> io::Result<Vec<ListedProcess>> {
         let mut parents = HashMap::new();
-        roll.known =
-            all.iter().filter_map(|it| Some((it.pid, (it.inode, roll.belongs(*it)?)))).collect();
-        for ListedProcess { pid, .. } in all.iter().filter(|it| !roll.known.contains_key(&it.pid)) {
+        lists.known =
+            all.iter().filter_map(|it| Some((it.pid, (it.inode, lists.belongs(*it)?)))).collect();
+        for ListedProcess { pid, .. } in all.iter().filter(|it| !lists.known.contains_key(&it.pid))
+        {
             let stat = found(self.proc.read(format!("{pid}/stat")))?;
             if let Some(parent) = stat.and_then(|stat| parent_in(&stat)) {
                 parents.insert(*pid, parent);
@@ -147,7 +148,7 @@ impl Kernel {
             let mut at = pid;
             // The bound is for a line that changed meanwhile.
             for _ in 0..=parents.len() {
-                match (roll.known.get(&at), parents.get(&at)) {
+                match (lists.known.get(&at), parents.get(&at)) {
                     _ if at == ancestor => return Ok(true),
                     (Some((_, belongs)), _) => return Ok(*belongs),
                     (None, Some(0)) => return Ok(false),
@@ -168,7 +169,7 @@ impl Kernel {
                 learned.push((it.pid, (it.inode, belongs)));
             }
         }
-        roll.known.extend(learned);
+        lists.known.extend(learned);
         Ok(below)
     }
 
@@ -189,7 +190,7 @@ impl Kernel {
         if number.pid == ancestor {
             return Ok(Showing::Told);
         }
-        let known = self.roll().belongs(number);
+        let known = self.lists().belongs(number);
         match known {
             Some(true) => Ok(Showing::Passed),
             Some(false) | None => {
@@ -204,8 +205,8 @@ impl Kernel {
         }
     }
 
-    fn roll(&self) -> MutexGuard<'_, Roll> {
-        self.roll.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn lists(&self) -> MutexGuard<'_, ProcessLists> {
+        self.lists.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -268,7 +269,7 @@ mod tests {
         kernel.list(None, Duration::ZERO).unwrap();
         assert_eq!([this, child.id(), 1].map(showing), expected);
         // A number that has gone to another is asked for anew.
-        kernel.roll().known.insert(1, (0, true));
+        kernel.lists().known.insert(1, (0, true));
         assert_eq!(showing(1), Showing::Nothing);
         child.kill().unwrap();
         child.wait().unwrap();

@@ -20,22 +20,22 @@ pub(super) fn processors() -> u32 {
 
 /// The threads that have made the last requests.
 #[derive(Debug)]
-pub(super) struct Crowd {
+pub(super) struct RecentThreads {
     processors: u32,
     requests: u32,
     threads: u32,
-    is_crowd: bool,
+    exceed_processors: bool,
 }
 
-impl Default for Crowd {
+impl Default for RecentThreads {
     fn default() -> Self {
         Self::new(processors())
     }
 }
 
-impl Crowd {
+impl RecentThreads {
     fn new(processors: u32) -> Self {
-        Self { processors, requests: 0, threads: 0, is_crowd: processors == 1 }
+        Self { processors, requests: 0, threads: 0, exceed_processors: processors == 1 }
     }
 
     /// Notes requests, and how many of their threads had made none in this period. Says whether another period begins.
@@ -45,13 +45,13 @@ impl Crowd {
         if self.requests < PERIOD {
             return false;
         }
-        self.is_crowd = self.processors == 1 || self.threads > self.processors;
+        self.exceed_processors = self.processors == 1 || self.threads > self.processors;
         (self.requests, self.threads) = (0, 0);
         true
     }
 
-    pub(super) fn is_crowd(&self) -> bool {
-        self.is_crowd
+    pub(super) fn exceed_processors(&self) -> bool {
+        self.exceed_processors
     }
 }
 
@@ -60,25 +60,25 @@ mod tests {
     use super::*;
 
     /// A period in which that many threads take turns.
-    fn period(crowd: &mut Crowd, threads: u32) -> bool {
-        assert!(!crowd.note(threads, threads));
-        assert!((threads..PERIOD).all(|at| crowd.note(1, 0) == (at == PERIOD - 1)));
-        crowd.is_crowd()
+    fn period(recent: &mut RecentThreads, threads: u32) -> bool {
+        assert!(!recent.note(threads, threads));
+        assert!((threads..PERIOD).all(|at| recent.note(1, 0) == (at == PERIOD - 1)));
+        recent.exceed_processors()
     }
 
     #[test]
-    fn threads_are_a_crowd_if_they_are_more_than_the_processors() {
-        let mut crowd = Crowd::new(2);
-        assert!(!crowd.is_crowd());
-        assert!(!period(&mut crowd, 2));
-        assert!(period(&mut crowd, 3));
-        assert!(!period(&mut crowd, 1), "each period tells anew");
+    fn threads_are_counted_anew_in_each_period() {
+        let mut recent = RecentThreads::new(2);
+        assert!(!recent.exceed_processors());
+        assert!(!period(&mut recent, 2));
+        assert!(period(&mut recent, 3));
+        assert!(!period(&mut recent, 1), "each period tells anew");
     }
 
     #[test]
-    fn on_one_processor_one_is_a_crowd() {
-        let mut crowd = Crowd::new(1);
-        assert!(crowd.is_crowd());
-        assert!(period(&mut crowd, 1));
+    fn one_thread_exceeds_one_processor() {
+        let mut recent = RecentThreads::new(1);
+        assert!(recent.exceed_processors());
+        assert!(period(&mut recent, 1));
     }
 }

@@ -5,7 +5,7 @@ use binder_report::newest_entries;
 
 /// Counters and logs of devices that are gone.
 #[derive(Debug, Default)]
-pub(crate) struct Past {
+pub(crate) struct RemovedDevices {
     /// Sums, without any process.
     totals: Snapshot,
     /// The last sends.
@@ -13,7 +13,7 @@ pub(crate) struct Past {
     failed: Vec<(String, LogEntry)>,
 }
 
-impl Past {
+impl RemovedDevices {
     /// Takes over from a device that no client can get at any more; `latest_id` is the debug id that
     /// was given last.
     pub(crate) fn take_over(&mut self, name: &str, context: &Context, latest_id: u32) {
