@@ -17,7 +17,7 @@ use binder_os::{FileId, MountView, PathKind, PipeToken};
 use crate::mounts::{FILE_SYSTEM, Mounts};
 use crate::options::FsParameters;
 use crate::strings::{Strings, errno};
-use crate::trapped_call::{MountAnswer, Waiting};
+use crate::trapped_call::{MountAnswer, UnansweredCall};
 
 /// The one flag of fsopen(2) and of fsmount(2).
 const CLOEXEC: u32 = 1;
@@ -69,16 +69,16 @@ impl Contexts {
     }
 
     /// Answers fsopen(2).
-    pub(crate) fn open(&self, waiting: &Waiting) -> Result<MountAnswer, Errno> {
-        let tid = waiting.trapped.tid;
-        let TrappedCall::OpenContext { kind, flags } = waiting.trapped.call else {
+    pub(crate) fn open(&self, unanswered: &UnansweredCall) -> Result<MountAnswer, Errno> {
+        let tid = unanswered.notification.tid;
+        let TrappedCall::OpenContext { kind, flags } = unanswered.notification.call else {
             return Ok(MountAnswer::Proceed);
         };
         let kind = Strings::of(tid).ok().and_then(|mut strings| strings.read(kind).ok().flatten());
         if kind.as_deref() != Some(FILE_SYSTEM) {
             return Ok(MountAnswer::Proceed);
         }
-        self.check_right(waiting)?;
+        self.check_right(unanswered)?;
         if flags & !CLOEXEC != 0 {
             return Err(Errno::EINVAL);
         }
@@ -96,12 +96,13 @@ impl Contexts {
     /// Answers fsconfig(2) for one of ours.
     pub(crate) fn configure(
         &self,
-        waiting: &Waiting,
+        unanswered: &UnansweredCall,
         file: FileId,
         mounts: &Arc<Mounts>,
     ) -> Result<MountAnswer, Errno> {
-        let tid = waiting.trapped.tid;
-        let TrappedCall::Configure { command, key, value, .. } = waiting.trapped.call else {
+        let tid = unanswered.notification.tid;
+        let TrappedCall::Configure { command, key, value, .. } = unanswered.notification.call
+        else {
             return Ok(MountAnswer::Proceed);
         };
         let view = MountView::of(tid).map_err(|error| errno(&error))?;
@@ -111,7 +112,7 @@ impl Contexts {
             FSCONFIG_SET_STRING => (strings.read(key)?, strings.read(value)?),
             _ => (None, None),
         };
-        if !waiting.is_pending() {
+        if !unanswered.is_pending() {
             return Ok(MountAnswer::Proceed);
         }
         let mut by_token = self.by_token();
@@ -144,11 +145,15 @@ impl Contexts {
     }
 
     /// Answers fsmount(2) for one of ours.
-    pub(crate) fn make_mount(&self, waiting: &Waiting, file: FileId) -> Result<MountAnswer, Errno> {
-        let TrappedCall::MakeMount { flags, .. } = waiting.trapped.call else {
+    pub(crate) fn make_mount(
+        &self,
+        unanswered: &UnansweredCall,
+        file: FileId,
+    ) -> Result<MountAnswer, Errno> {
+        let TrappedCall::MakeMount { flags, .. } = unanswered.notification.call else {
             return Ok(MountAnswer::Proceed);
         };
-        self.check_right(waiting)?;
+        self.check_right(unanswered)?;
         if flags & !CLOEXEC != 0 {
             return Err(Errno::EINVAL);
         }
@@ -181,11 +186,11 @@ impl Contexts {
     /// Answers move_mount(2) of one of ours.
     pub(crate) fn move_mount(
         &self,
-        waiting: &Waiting,
+        unanswered: &UnansweredCall,
         device: DeviceNumber,
     ) -> Result<MountAnswer, Errno> {
-        let tid = waiting.trapped.tid;
-        let TrappedCall::MoveMount { to, path, flags, .. } = waiting.trapped.call else {
+        let tid = unanswered.notification.tid;
+        let TrappedCall::MoveMount { to, path, flags, .. } = unanswered.notification.call else {
             return Ok(MountAnswer::Proceed);
         };
         if flags & MOVE_MOUNT_F_EMPTY_PATH == 0 {
@@ -196,7 +201,7 @@ impl Contexts {
         let path = strings.read(path)?.unwrap_or_default();
         let start = (to != AT_FDCWD).then(|| MountView::descriptor(tid, to)).transpose();
         let start = start.map_err(|_| Errno::EBADF)?;
-        self.check_right(waiting)?;
+        self.check_right(unanswered)?;
         let mut placeless = self.placeless();
         let at = placeless.iter().position(|(known, _)| *known == device).ok_or(Errno::EINVAL)?;
         let (_, mount) = placeless.remove(at).ok_or(Errno::EINVAL)?;
@@ -221,11 +226,11 @@ impl Contexts {
     }
 
     /// Refuses callers that may not mount.
-    fn check_right(&self, waiting: &Waiting) -> Result<(), Errno> {
-        let view = MountView::of(waiting.trapped.tid).map_err(|error| errno(&error))?;
+    fn check_right(&self, unanswered: &UnansweredCall) -> Result<(), Errno> {
+        let view = MountView::of(unanswered.notification.tid).map_err(|error| errno(&error))?;
         let may_mount = view.may_mount().map_err(|error| errno(&error))?;
         // What was read may have been another's, whose number was used again.
-        if may_mount && waiting.is_pending() { Ok(()) } else { Err(Errno::EPERM) }
+        if may_mount && unanswered.is_pending() { Ok(()) } else { Err(Errno::EPERM) }
     }
 
     fn placeless(&self) -> MutexGuard<'_, VecDeque<(DeviceNumber, DetachedMount)>> {

@@ -17,7 +17,7 @@ use crate::logs::DataWanted;
 use crate::ring::file::RingFile;
 use crate::ring::lanes::{LaneAnswer, Lanes};
 use crate::trace::{DeviceTracer, TraceHub};
-use crate::trapped_call::Waiting;
+use crate::trapped_call::UnansweredCall;
 use crate::tree::DeviceId;
 
 /// What a front end wants done.
@@ -37,7 +37,7 @@ pub(crate) enum Deferred {
     /// itself is request `unique`.
     Interrupt { unique: u64, target: u64, from: DeviceId },
     /// A trapped call is over.
-    AnswerTrapped(Waiting, TrapAnswer),
+    AnswerTrapped(UnansweredCall, TrapAnswer),
     /// A request about lanes is over.
     AnswerLane { unique: u64, answer: LaneAnswer },
     /// A ring is over: it ends with its last call.

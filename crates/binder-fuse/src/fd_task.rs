@@ -9,7 +9,7 @@ use binder_uapi::BinderWriteRead;
 use crate::client_file::{CanAddFds, ClientFile};
 use crate::files::HeldFile;
 use crate::quota::Account;
-use crate::trapped_call::Waiting;
+use crate::trapped_call::UnansweredCall;
 
 /// A call that waits for descriptor work.
 pub(crate) struct FdTask {
@@ -35,7 +35,7 @@ pub(crate) enum WaitsIn {
     /// In its ioctl, a request.
     Request,
     /// In a call that the supervisor holds, in the ioctl's place.
-    Trapped(Waiting),
+    Trapped(UnansweredCall),
 }
 
 impl WaitsIn {
@@ -54,7 +54,7 @@ pub(crate) enum FdTaskKind {
 }
 
 /// A call whose thread waits for us, and its struct as it is by now.
-pub(crate) struct Held<'t> {
+pub(crate) struct WaitingCall<'t> {
     pub(crate) file: &'t Arc<ClientFile>,
     pub(crate) request: RequestContext,
     pub(crate) call: BinderWriteRead,

@@ -21,7 +21,7 @@ use fuse_wire::reply;
 use crate::brokers::LendError;
 use crate::client_file::CanAddFds;
 use crate::device::{DeviceWork, Job};
-use crate::fd_task::{FdTask, FdTaskKind, Held, WaitsIn, Worker, held_files};
+use crate::fd_task::{FdTask, FdTaskKind, WaitingCall, WaitsIn, Worker, held_files};
 use crate::files::HeldFile;
 use crate::memory_op;
 use crate::shared::SessionShared;
@@ -70,7 +70,13 @@ pub(crate) fn run(shared: &SessionShared, task: FdTask) {
                 error => warn(shared, &request, &error),
             }
             let why = not_installed(error.cause());
-            return give_up(shared, &Held { file: &file, request, call }, waits_in, purpose, why);
+            return give_up(
+                shared,
+                &WaitingCall { file: &file, request, call },
+                waits_in,
+                purpose,
+                why,
+            );
         }
     };
     if can_add_fds == CanAddFds::Unknown {
@@ -110,7 +116,7 @@ pub(crate) fn run(shared: &SessionShared, task: FdTask) {
         }
         let mut done = FdWorkResult::FdWork(key, installed);
         let next = loop {
-            match report(shared, Worker::Pool, &Held { file: &file, request, call }, done) {
+            match report(shared, Worker::Pool, &WaitingCall { file: &file, request, call }, done) {
                 Some(NextStep::CopyOut(next_call, copy_out)) => {
                     call = next_call;
                     let written = memory_op::write(&mut handle.memory, &copy_out);
@@ -146,10 +152,10 @@ pub(crate) fn run(shared: &SessionShared, task: FdTask) {
 pub(crate) fn report(
     shared: &SessionShared,
     worker: Worker,
-    held: &Held<'_>,
+    held: &WaitingCall<'_>,
     done: FdWorkResult,
 ) -> Option<NextStep> {
-    let Held { file, request, call } = *held;
+    let WaitingCall { file, request, call } = *held;
     // For the one answer: an unbounded channel would allocate slots for more with each descriptor work.
     let (tell, told) = mpsc::sync_channel(1);
     let job = finish(request, call, done, CallerState::Stopped, move |next| {
@@ -166,11 +172,11 @@ pub(crate) fn report(
 /// Reports descriptor work that could not be done.
 pub(crate) fn report_undone(
     shared: &SessionShared,
-    held: &Held<'_>,
+    held: &WaitingCall<'_>,
     (work, installed): (SuspendedCallKey, Result<Vec<u32>, NotInstalled>),
     caller: CallerState,
 ) {
-    let Held { file, request, call } = *held;
+    let WaitingCall { file, request, call } = *held;
     let done = FdWorkResult::FdWork(work, installed);
     shared.submit(&file.device, finish(request, call, done, caller, |_| ()));
 }
@@ -216,8 +222,8 @@ fn let_go(
             send(&shared.fuse, &reply::ioctl(request.unique, injection::REPEAT, bytes.bytes()));
             Answered::Itself
         }
-        WaitsIn::Trapped(waiting) => {
-            waiting.answer(seccomp::TrapAnswer::Refuse(injection::DIVERTED));
+        WaitsIn::Trapped(unanswered) => {
+            unanswered.answer(seccomp::TrapAnswer::Refuse(injection::DIVERTED));
             Answered::Diverted
         }
     }
@@ -226,7 +232,7 @@ fn let_go(
 /// Ends the descriptor work of a thread that could not be stopped, and may still be where it `waits_in`.
 fn give_up(
     shared: &SessionShared,
-    held: &Held<'_>,
+    held: &WaitingCall<'_>,
     waits_in: Option<WaitsIn>,
     purpose: FdTaskKind,
     why: NotInstalled,
@@ -241,8 +247,8 @@ fn give_up(
     let caller = match waits_in {
         Some(WaitsIn::Request) => CallerState::Waiting,
         // A debugger has come between: nothing but an interruption is left to tell.
-        Some(WaitsIn::Trapped(waiting)) => {
-            waiting.answer(seccomp::TrapAnswer::Refuse(Errno::EINTR.number()));
+        Some(WaitsIn::Trapped(unanswered)) => {
+            unanswered.answer(seccomp::TrapAnswer::Refuse(Errno::EINTR.number()));
             CallerState::Gone
         }
         None => CallerState::Gone,

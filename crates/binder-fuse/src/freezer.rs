@@ -20,7 +20,7 @@ use crate::freeze_queue::FreezerEvent;
 use crate::shared::SessionShared;
 
 /// A freeze that waits.
-struct Waiting {
+struct PendingFreeze {
     device: Arc<Device>,
     unique: u64,
     freeze: Freeze,
@@ -71,7 +71,7 @@ impl FreezerThread {
 }
 
 /// Waits for something to happen, the end of a caller's time included. `None` is the end of all.
-fn next(told: &Receiver<FreezerEvent>, waiting: &[Waiting]) -> Option<Option<FreezerEvent>> {
+fn next(told: &Receiver<FreezerEvent>, waiting: &[PendingFreeze]) -> Option<Option<FreezerEvent>> {
     let Some(deadline) = waiting.iter().map(|freeze| freeze.deadline).min() else {
         return told.recv().ok().map(Some);
     };
@@ -113,7 +113,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 /// hold of the locks. It fails if the driver does not hear of a call in time, as of that of a caller that is stopped.
 fn begin_outside_lanes(
     shared: &SessionShared,
-    waiting: &mut Vec<Waiting>,
+    waiting: &mut Vec<PendingFreeze>,
     device: Arc<Device>,
     request: RequestContext,
     info: BinderFreezeInfo,
@@ -158,7 +158,7 @@ fn revoke_lanes(
 /// Does what an event asks for, if there is one, and goes on with all freezes that wait.
 fn advance(
     devices: &mut [&mut DeviceState],
-    waiting: &mut Vec<Waiting>,
+    waiting: &mut Vec<PendingFreeze>,
     event: Option<FreezerEvent>,
 ) {
     match event {
@@ -187,7 +187,8 @@ fn advance(
             }
         }
         Some(FreezerEvent::Interrupt { device, unique }) => {
-            let is_its = |it: &Waiting| it.unique == unique && Arc::ptr_eq(&it.device, &device);
+            let is_its =
+                |it: &PendingFreeze| it.unique == unique && Arc::ptr_eq(&it.device, &device);
             if let Some(at) = waiting.iter().position(is_its) {
                 let interrupted = waiting.swap_remove(at);
                 interrupted.freeze.abandon(&mut contexts(devices));
@@ -207,7 +208,7 @@ fn begin(
     request: &RequestContext,
     program: Program,
     info: &BinderFreezeInfo,
-) -> Option<Waiting> {
+) -> Option<PendingFreeze> {
     let timeout = Duration::from_millis(info.timeout_ms.into());
     let if_outstanding = if timeout.is_zero() { IfOutstanding::Fail } else { IfOutstanding::Wait };
     let mut freeze = program.freeze(if_outstanding);
@@ -218,12 +219,12 @@ fn begin(
         }
         None => {
             let deadline = Instant::now() + timeout;
-            Some(Waiting { device, unique: request.unique, freeze, timeout, deadline })
+            Some(PendingFreeze { device, unique: request.unique, freeze, timeout, deadline })
         }
     }
 }
 
-impl Waiting {
+impl PendingFreeze {
     /// Goes on with a freeze, and answers it unless it waits again. Says whether it does.
     fn goes_on_waiting(&mut self, devices: &mut [&mut DeviceState], now: Instant) -> bool {
         let if_outstanding =

@@ -36,14 +36,14 @@ pub(crate) struct ReservedBuffer {
 }
 
 /// A client's memory, as the core reads it.
-struct OfCaller<'a, R> {
+struct HandleMemory<'a, R> {
     memory: &'a mut ClientMemory,
     ahead: ReadAhead<'a>,
     /// Makes a reservation for what a send carries.
     reserve: R,
 }
 
-impl<R> CallerMemory for OfCaller<'_, R>
+impl<R> CallerMemory for HandleMemory<'_, R>
 where
     R: FnMut(TransactionKind, &BinderTransactionDataSg) -> Option<ReservedBuffer>,
 {
@@ -263,7 +263,7 @@ impl SessionShared {
                     if is_reader { self.reserve_early(file, request, kind, data) } else { None }
                 };
                 let ahead = ReadAhead::new(is_reader.then_some(read_ahead));
-                commands.fetch_next(call, &mut OfCaller { memory, ahead, reserve });
+                commands.fetch_next(call, &mut HandleMemory { memory, ahead, reserve });
                 AccessEnd::Done
             }
             MemoryAccess::CopyOut(copy_out) => match write(memory, copy_out) {

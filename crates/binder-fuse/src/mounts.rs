@@ -20,7 +20,7 @@ use crate::session::MountedBinderfs;
 use crate::shared::SessionShared;
 use crate::strings::{Strings, errno};
 use crate::supervision::TrapAnswerer;
-use crate::trapped_call::{MountAnswer, Waiting};
+use crate::trapped_call::{MountAnswer, UnansweredCall};
 
 const MS_RDONLY: u32 = 1;
 const MS_REMOUNT: u32 = 32;
@@ -131,9 +131,13 @@ impl Mounts {
     }
 
     /// Answers mount(2).
-    pub(crate) fn mount(self: &Arc<Self>, waiting: &Waiting) -> Result<MountAnswer, Errno> {
-        let tid = waiting.trapped.tid;
-        let TrappedCall::Mount { source, target, kind, flags, data } = waiting.trapped.call else {
+    pub(crate) fn mount(
+        self: &Arc<Self>,
+        unanswered: &UnansweredCall,
+    ) -> Result<MountAnswer, Errno> {
+        let tid = unanswered.notification.tid;
+        let TrappedCall::Mount { source, target, kind, flags, data } = unanswered.notification.call
+        else {
             return Ok(MountAnswer::Proceed);
         };
         let Ok(mut strings) = Strings::of(tid) else { return Ok(MountAnswer::Proceed) };
@@ -145,7 +149,7 @@ impl Mounts {
         let target = strings.read(target)?.ok_or(Errno::EFAULT)?;
         let data = strings.read(data)?.unwrap_or_default();
         let view = MountView::of(tid).map_err(|error| errno(&error))?;
-        if !waiting.is_pending() {
+        if !unanswered.is_pending() {
             return Ok(MountAnswer::Proceed);
         }
         let kind = if is_remount { PathKind::Any } else { PathKind::Directory };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use binder_os::seccomp::{NotifyFd, NotifyPoll};
 
-use crate::trapped_call::Waiting;
+use crate::trapped_call::UnansweredCall;
 
 /// How long a reader waits for a thread that is on its way: it has nothing else to do there, and is
 /// mostly there at once.
@@ -37,13 +37,13 @@ impl NotifyListener {
 
     /// Waits for the next call; `None` when no process is left that could make one. For
     /// the supervisor's thread.
-    pub(crate) fn next(&self) -> io::Result<Option<Waiting>> {
+    pub(crate) fn next(&self) -> io::Result<Option<UnansweredCall>> {
         while self.listener.wait(&self.poll)? {
             let taking = self.taking.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             let taken = self.listener.take(Duration::ZERO);
             drop(taking);
             if let Some(trapped) = taken? {
-                return Ok(Some(Waiting::new(self.listener.clone(), trapped)));
+                return Ok(Some(UnansweredCall::new(self.listener.clone(), trapped)));
             }
         }
         Ok(None)
@@ -64,10 +64,10 @@ impl NotifyListener {
 
 impl Expectation<'_> {
     /// Waits a moment for the next call, which may be another than the expected one.
-    pub(crate) fn take(self) -> Option<Waiting> {
+    pub(crate) fn take(self) -> Option<UnansweredCall> {
         let listener = &self.of.listener;
         let trapped = listener.take(PATIENCE).ok().flatten()?;
-        Some(Waiting::new(listener.clone(), trapped))
+        Some(UnansweredCall::new(listener.clone(), trapped))
     }
 }
 

@@ -21,7 +21,7 @@ use zerocopy::IntoBytes;
 use crate::blocking_pool::WorkStart;
 use crate::client_file::{CanAddFds, ClientFile};
 use crate::expected_calls::ExpectedCall;
-use crate::fd_task::{self, FdTask, FdTaskKind, Held, WaitsIn, Worker};
+use crate::fd_task::{self, FdTask, FdTaskKind, WaitingCall, WaitsIn, Worker};
 use crate::fd_work;
 use crate::files::HeldFile;
 use crate::io_queue::IoRequest;
@@ -29,7 +29,7 @@ use crate::memory_handle::MemoryHandle;
 use crate::readers::{Replaced, RequestReader};
 use crate::shared::SessionShared;
 use crate::strings::errno;
-use crate::trapped_call::Waiting;
+use crate::trapped_call::UnansweredCall;
 use crate::wire::send;
 
 /// Whether the thread of descriptor work can be sent to the supervisor for it: for files that we have open.
@@ -77,7 +77,7 @@ pub(crate) fn begin(shared: &SessionShared, task: FdTask, ready: impl FnOnce()) 
         ready();
     };
     let begun = injection::divert(request.tid, answer, put_down);
-    let held = Held { file: &file, request, call };
+    let held = WaitingCall { file: &file, request, call };
     match (begun, fd_work) {
         (Ok(()), _) => return AddFdStart::OnItsWay,
         (Err(InjectionError::Gone), Some(fd_work)) => give_up(shared, &held, fd_work.key),
@@ -108,7 +108,7 @@ pub(crate) fn begin(shared: &SessionShared, task: FdTask, ready: impl FnOnce()) 
 pub(crate) fn complete(
     shared: &SessionShared,
     worker: Worker,
-    waiting: Waiting,
+    unanswered: UnansweredCall,
     expected: ExpectedCall,
 ) -> Vec<HeldFile> {
     let ExpectedCall { file: client, request, call, work: fd_work, files } = expected;
@@ -116,7 +116,7 @@ pub(crate) fn complete(
     let mut failure = None;
     for file in &files {
         let open = file.descriptor().ok_or(io::ErrorKind::InvalidInput.into());
-        match open.and_then(|open| waiting.add(open)) {
+        match open.and_then(|open| unanswered.add(open)) {
             Ok(number) => numbers.push(number),
             Err(error) => {
                 failure = Some(error);
@@ -125,7 +125,7 @@ pub(crate) fn complete(
         }
     }
     let handle = client.lend_memory(request.unique, request.tid);
-    let trapped = Trapped { worker, waiting, file: client, request, handle };
+    let trapped = TrappedThread { worker, unanswered, file: client, request, handle };
     match failure {
         None => trapped.go_on(shared, call, FdWorkResult::FdWork(fd_work, Ok(numbers))),
         Some(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -225,17 +225,17 @@ impl SessionShared {
         let (Some(trap_handler), Some(expected)) = (&trap_handler, expected) else {
             return Vec::new();
         };
-        let Some(waiting) = expected.take() else {
+        let Some(unanswered) = expected.take() else {
             // It is not waited for once more, for the time being.
             self.supervision.tardy.begin_wait(pid);
             self.supervision.tardy.end_wait(pid, true);
             return Vec::new();
         };
-        let is_its = waiting.trapped.is_diverted(tid, argument);
+        let is_its = unanswered.notification.is_diverted(tid, argument);
         match is_its.then(|| self.expected.take(tid, argument)).flatten() {
-            Some(call) => complete(self, Worker::Reader, waiting, call),
+            Some(call) => complete(self, Worker::Reader, unanswered, call),
             None => {
-                trap_handler.answer(waiting);
+                trap_handler.answer(unanswered);
                 Vec::new()
             }
         }
@@ -261,16 +261,16 @@ impl SessionShared {
 }
 
 /// A thread in a call that the supervisor holds, and what belongs to it.
-struct Trapped {
+struct TrappedThread {
     /// The thread that adds it.
     worker: Worker,
-    waiting: Waiting,
+    unanswered: UnansweredCall,
     file: Arc<ClientFile>,
     request: RequestContext,
     handle: Box<MemoryHandle>,
 }
 
-impl Trapped {
+impl TrappedThread {
     /// Goes on with its call to the end, or leaves it to the pool if it must be stopped for that.
     fn go_on(mut self, shared: &SessionShared, mut call: BinderWriteRead, done: FdWorkResult) {
         let mut next = self.report(shared, call, done);
@@ -284,14 +284,14 @@ impl Trapped {
         }
         match next {
             Some(NextStep::Return(result, call))
-                if shown == Some(call) || self.waiting.is_pending() =>
+                if shown == Some(call) || self.unanswered.is_pending() =>
             {
                 let memory = &mut self.handle.memory;
                 let result = match shown {
                     Some(shown) if shown == call => result,
                     _ => fd_work::write_struct(memory, &self.request, &call, result),
                 };
-                self.waiting.answer(match result {
+                self.unanswered.answer(match result {
                     0 => seccomp::TrapAnswer::Done,
                     error => seccomp::TrapAnswer::Refuse(-error),
                 });
@@ -303,7 +303,7 @@ impl Trapped {
             Some(NextStep::Repeat) => self.leave_to_pool(shared, call, FdTaskKind::Repeat),
             // It was killed, or the driver met a bug: it gets an answer all the same.
             Some(NextStep::Return(..) | NextStep::CopyOut(..)) | None => {
-                drop(self.waiting);
+                drop(self.unanswered);
                 self.file.take_back_memory(self.request.unique, self.handle);
             }
         }
@@ -315,7 +315,7 @@ impl Trapped {
         call: BinderWriteRead,
         done: FdWorkResult,
     ) -> Option<NextStep> {
-        let held = Held { file: &self.file, request: self.request, call };
+        let held = WaitingCall { file: &self.file, request: self.request, call };
         fd_work::report(shared, self.worker, &held, done)
     }
 
@@ -323,7 +323,7 @@ impl Trapped {
     fn give_up(self, shared: &SessionShared, call: BinderWriteRead, work: SuspendedCallKey) {
         let Self { file, request, handle, .. } = self;
         file.take_back_memory(request.unique, handle);
-        give_up(shared, &Held { file: &file, request, call }, work);
+        give_up(shared, &WaitingCall { file: &file, request, call }, work);
     }
 
     /// Writes returns, and at once the struct of a call that ends with them, as mostly it does: both take
@@ -333,7 +333,7 @@ impl Trapped {
         call: &BinderWriteRead,
         returns: &CopyOut,
     ) -> Result<Option<BinderWriteRead>, CopyFault> {
-        if !self.waiting.is_pending() {
+        if !self.unanswered.is_pending() {
             return Err(CopyFault);
         }
         let read_consumed = call.read_consumed.saturating_add(returns.bytes.len() as u64);
@@ -348,16 +348,16 @@ impl Trapped {
     }
 
     fn leave_to_pool(self, shared: &SessionShared, call: BinderWriteRead, purpose: FdTaskKind) {
-        let Self { waiting, file, request, handle, .. } = self;
+        let Self { unanswered, file, request, handle, .. } = self;
         file.take_back_memory(request.unique, handle);
-        let (waits_in, can_add_fds) = (WaitsIn::Trapped(waiting), CanAddFds::Yes);
+        let (waits_in, can_add_fds) = (WaitsIn::Trapped(unanswered), CanAddFds::Yes);
         let task = FdTask { file, request, call, waits_in, purpose, can_add_fds };
         shared.run_fd_task(task);
     }
 }
 
 /// The thread of descriptor work has gone.
-fn give_up(shared: &SessionShared, held: &Held<'_>, work: SuspendedCallKey) {
+fn give_up(shared: &SessionShared, held: &WaitingCall<'_>, work: SuspendedCallKey) {
     let undone = (work, Err(fd_work::gone()));
     fd_work::report_undone(shared, held, undone, CallerState::Gone);
 }

@@ -7,7 +7,7 @@ use binder_os::ThreadStatus;
 
 use crate::notify_listener::NotifyListener;
 use crate::slow::SlowClients;
-use crate::trapped_call::Waiting;
+use crate::trapped_call::UnansweredCall;
 
 /// The supervisor, as readers know it that have sent a thread there.
 pub(crate) trait TrapAnswerer: Send + Sync {
@@ -15,7 +15,7 @@ pub(crate) trait TrapAnswerer: Send + Sync {
     fn listener(&self) -> &NotifyListener;
 
     /// Answers a call, or sees to it that it is answered.
-    fn answer(&self, waiting: Waiting);
+    fn answer(&self, unanswered: UnansweredCall);
 }
 
 /// What a session knows of the supervisor.

@@ -14,7 +14,7 @@ use std::thread;
 use binder_core::Errno;
 use binder_frontend::RequestContext;
 use binder_os::ring_switch::{self, ProgramSwitch};
-use binder_os::seccomp::{NotifyFd, TrapAnswer, Trapped, TrappedCall};
+use binder_os::seccomp::{NotifyFd, SeccompNotification, TrapAnswer, TrappedCall};
 use binder_os::{FileId, ThreadStatus, injection, proc_files};
 
 use crate::contexts::Contexts;
@@ -27,7 +27,7 @@ use crate::options::Options;
 use crate::seccomp_add_fd;
 use crate::session::MountedBinderfs;
 use crate::supervision::TrapAnswerer;
-use crate::trapped_call::{MountAnswer, Waiting};
+use crate::trapped_call::{MountAnswer, UnansweredCall};
 
 /// How many calls about mounting are answered at a time.
 const WORKERS_MAX: usize = 32;
@@ -76,8 +76,8 @@ impl Supervisor {
             Arc::new(TrapHandler { mounts, contexts, workers: Arc::default(), listener });
         let known: Arc<dyn TrapAnswerer> = trap_handler.clone();
         trap_handler.mounts.set_trap_handler(Arc::downgrade(&known));
-        while let Some(waiting) = trap_handler.listener.next()? {
-            trap_handler.answer(waiting);
+        while let Some(unanswered) = trap_handler.listener.next()? {
+            trap_handler.answer(unanswered);
         }
         Ok(())
     }
@@ -90,77 +90,77 @@ impl TrapAnswerer for TrapHandler {
 
     /// Answers a call, or sees to it that it is answered. No client holds this up: the pool gives files to
     /// a thread that no reader has waited for.
-    fn answer(&self, waiting: Waiting) {
-        let TrappedCall::Diversion { argument } = waiting.trapped.call else {
-            return self.decide(waiting);
+    fn answer(&self, unanswered: UnansweredCall) {
+        let TrappedCall::Diversion { argument } = unanswered.notification.call else {
+            return self.decide(unanswered);
         };
-        match self.mounts.take_expected(waiting.trapped.tid, argument) {
+        match self.mounts.take_expected(unanswered.notification.tid, argument) {
             Some((shared, expected)) => shared.run_in_pool(expected.payer(), move |shared| {
-                let files = seccomp_add_fd::complete(shared, Worker::Pool, waiting, expected);
+                let files = seccomp_add_fd::complete(shared, Worker::Pool, unanswered, expected);
                 files.into_iter().for_each(HeldFile::close);
             }),
             // What the kernel would make again is nothing that this thread was about to do.
-            None => waiting.answer(TrapAnswer::Refuse(Errno::EINTR.number())),
+            None => unanswered.answer(TrapAnswer::Refuse(Errno::EINTR.number())),
         }
     }
 }
 
 impl TrapHandler {
-    fn decide(&self, waiting: Waiting) {
-        let Trapped { tid, call, .. } = waiting.trapped;
+    fn decide(&self, unanswered: UnansweredCall) {
+        let SeccompNotification { tid, call, .. } = unanswered.notification;
         let of_caller = |fd| proc_files::id_of_descriptor(tid, fd).ok();
         match call {
             TrappedCall::Filter => {
-                self.note_filter(&waiting);
+                self.note_filter(&unanswered);
                 if ring_switch::is_placed() {
-                    self.start_worker(waiting, None);
+                    self.start_worker(unanswered, None);
                 } else {
-                    waiting.answer(TrapAnswer::Proceed);
+                    unanswered.answer(TrapAnswer::Proceed);
                 }
             }
             TrappedCall::Ioctl { fd: injection::NO_FILE, .. } if self.mounts.is_asking(tid) => {
-                waiting.answer(TrapAnswer::Done);
+                unanswered.answer(TrapAnswer::Done);
             }
             TrappedCall::Ioctl { fd, request } => match of_caller(fd) {
-                Some(file) => self.null_ioctl(waiting, file, request),
-                None => waiting.answer(TrapAnswer::Proceed),
+                Some(file) => self.null_ioctl(unanswered, file, request),
+                None => unanswered.answer(TrapAnswer::Proceed),
             },
             TrappedCall::Mount { .. } | TrappedCall::OpenContext { .. } => {
-                self.start_worker(waiting, None)
+                self.start_worker(unanswered, None)
             }
             TrappedCall::Configure { fd, .. } | TrappedCall::MakeMount { fd, .. } => {
                 match of_caller(fd).filter(|file| self.contexts.holds(*file)) {
-                    Some(file) => self.start_worker(waiting, Some(file)),
-                    None => waiting.answer(TrapAnswer::Proceed),
+                    Some(file) => self.start_worker(unanswered, Some(file)),
+                    None => unanswered.answer(TrapAnswer::Proceed),
                 }
             }
             TrappedCall::MoveMount { from, .. } => {
                 match of_caller(from).filter(|file| self.contexts.holds_mount(file.device)) {
-                    Some(file) => self.start_worker(waiting, Some(file)),
-                    None => waiting.answer(TrapAnswer::Proceed),
+                    Some(file) => self.start_worker(unanswered, Some(file)),
+                    None => unanswered.answer(TrapAnswer::Proceed),
                 }
             }
             TrappedCall::Diversion { .. } | TrappedCall::Other => {
-                waiting.answer(TrapAnswer::Proceed)
+                unanswered.answer(TrapAnswer::Proceed)
             }
         }
     }
 
     /// `BINDER_THREAD_EXIT` and `BINDER_SET_CONTEXT_MGR` as most programs write them.
-    fn null_ioctl(&self, waiting: Waiting, file: FileId, command: u32) {
-        let tid = waiting.trapped.tid;
+    fn null_ioctl(&self, unanswered: UnansweredCall, file: FileId, command: u32) {
+        let tid = unanswered.notification.tid;
         let (Some(shared), Ok(status)) = (self.mounts.session(file.device), ThreadStatus::of(tid))
         else {
-            return waiting.answer(TrapAnswer::Proceed);
+            return unanswered.answer(TrapAnswer::Proceed);
         };
-        if !waiting.is_pending() {
+        if !unanswered.is_pending() {
             return;
         }
         let Some((process, file)) = shared.file_of_inode(file.inode, status.tgid) else {
-            return waiting.answer(TrapAnswer::Proceed);
+            return unanswered.answer(TrapAnswer::Proceed);
         };
         let Some(thread) = shared.begin_call(&file, process, tid) else {
-            return waiting.answer(TrapAnswer::Refuse(Errno::EINVAL.number()));
+            return unanswered.answer(TrapAnswer::Refuse(Errno::EINVAL.number()));
         };
         let uid = status.fs_user.uid;
         let request =
@@ -172,38 +172,40 @@ impl TrapHandler {
                 Ok(()) => TrapAnswer::Done,
                 Err(error) => TrapAnswer::Refuse(error.number()),
             };
-            state.defer(Deferred::AnswerTrapped(waiting, answer));
+            state.defer(Deferred::AnswerTrapped(unanswered, answer));
         });
         shared.submit(&file.device, Job::WorkFor(request.caller(), work));
     }
 
     /// A program is about to restrict itself: from here on its threads are not sent to the supervisor.
-    fn note_filter(&self, waiting: &Waiting) {
-        if let Ok(status) = ThreadStatus::of(waiting.trapped.tid)
-            && waiting.is_pending()
+    fn note_filter(&self, unanswered: &UnansweredCall) {
+        if let Ok(status) = ThreadStatus::of(unanswered.notification.tid)
+            && unanswered.is_pending()
         {
             self.mounts.note_filter(status.tgid);
         }
     }
 
-    fn start_worker(&self, waiting: Waiting, context: Option<FileId>) {
+    fn start_worker(&self, unanswered: UnansweredCall, context: Option<FileId>) {
         let Some(place) = WorkerPlace::take(&self.workers) else {
-            return waiting.answer(TrapAnswer::Proceed);
+            return unanswered.answer(TrapAnswer::Proceed);
         };
         let (mounts, contexts) = (self.mounts.clone(), self.contexts.clone());
         let work = move || {
-            let outcome = match (waiting.trapped.call, context) {
-                (TrappedCall::Mount { .. }, _) => mounts.mount(&waiting),
-                (TrappedCall::OpenContext { .. }, _) => contexts.open(&waiting),
+            let outcome = match (unanswered.notification.call, context) {
+                (TrappedCall::Mount { .. }, _) => mounts.mount(&unanswered),
+                (TrappedCall::OpenContext { .. }, _) => contexts.open(&unanswered),
                 (TrappedCall::Configure { .. }, Some(file)) => {
-                    contexts.configure(&waiting, file, &mounts)
+                    contexts.configure(&unanswered, file, &mounts)
                 }
-                (TrappedCall::MakeMount { .. }, Some(file)) => contexts.make_mount(&waiting, file),
+                (TrappedCall::MakeMount { .. }, Some(file)) => {
+                    contexts.make_mount(&unanswered, file)
+                }
                 (TrappedCall::MoveMount { .. }, Some(file)) => {
-                    contexts.move_mount(&waiting, file.device)
+                    contexts.move_mount(&unanswered, file.device)
                 }
                 (TrappedCall::Filter, _) => {
-                    if let Err(error) = turn_ring_off(&waiting) {
+                    if let Err(error) = turn_ring_off(&unanswered) {
                         tracing::debug!(%error, "a program that confines itself keeps to its ring");
                     }
                     Ok(MountAnswer::Proceed)
@@ -219,7 +221,7 @@ impl TrapHandler {
                     _,
                 ) => Ok(MountAnswer::Proceed),
             };
-            waiting.end(outcome);
+            unanswered.end(outcome);
             drop(place);
         };
         // Should it fail, the call goes with its closure and is refused.
@@ -230,11 +232,11 @@ impl TrapHandler {
 }
 
 /// Has a program that is about to restrict itself make ioctls: its filter may not know what a ring takes.
-fn turn_ring_off(waiting: &Waiting) -> io::Result<()> {
-    let tid = waiting.trapped.tid;
+fn turn_ring_off(unanswered: &UnansweredCall) -> io::Result<()> {
+    let tid = unanswered.notification.tid;
     let found = ProgramSwitch::find(ThreadStatus::of(tid)?.tgid, tid)?;
     // What was looked at is the caller's.
-    found.filter(|_| waiting.is_pending()).map_or(Ok(()), ProgramSwitch::turn_off)
+    found.filter(|_| unanswered.is_pending()).map_or(Ok(()), ProgramSwitch::turn_off)
 }
 
 /// One of the places of [`WORKERS_MAX`] workers.

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use binder_core::Errno;
-use binder_os::seccomp::{NotifyFd, TrapAnswer, Trapped};
+use binder_os::seccomp::{NotifyFd, SeccompNotification, TrapAnswer};
 
 use crate::strings::errno;
 
@@ -17,26 +17,26 @@ pub(crate) enum MountAnswer {
     Given(Box<dyn AsFd>, bool),
 }
 
-/// A trapped call. Whatever happens, it is answered.
-pub(crate) struct Waiting {
+/// A trapped call that waits for its answer. Whatever happens, it gets one.
+pub(crate) struct UnansweredCall {
     listener: Arc<NotifyFd>,
-    pub(crate) trapped: Trapped,
+    pub(crate) notification: SeccompNotification,
     is_over: bool,
 }
 
-impl Waiting {
-    pub(crate) fn new(listener: Arc<NotifyFd>, trapped: Trapped) -> Self {
-        Self { listener, trapped, is_over: false }
+impl UnansweredCall {
+    pub(crate) fn new(listener: Arc<NotifyFd>, notification: SeccompNotification) -> Self {
+        Self { listener, notification, is_over: false }
     }
 
     /// Whether the caller still waits, so that what was read of it was really its own.
     pub(crate) fn is_pending(&self) -> bool {
-        self.listener.is_pending(&self.trapped)
+        self.listener.is_pending(&self.notification)
     }
 
     /// Adds a file to the descriptors of the caller, who waits on.
     pub(crate) fn add(&self, file: BorrowedFd<'_>) -> io::Result<u32> {
-        self.listener.add(&self.trapped, file)
+        self.listener.add(&self.notification, file)
     }
 
     pub(crate) fn end(mut self, outcome: Result<MountAnswer, Errno>) {
@@ -45,7 +45,7 @@ impl Waiting {
             Ok(MountAnswer::Done) => return self.answer(TrapAnswer::Done),
             Err(errno) => return self.answer(TrapAnswer::Refuse(errno.number())),
             Ok(MountAnswer::Given(file, is_cloexec)) => {
-                self.listener.give(&self.trapped, file.as_fd(), is_cloexec)
+                self.listener.give(&self.notification, file.as_fd(), is_cloexec)
             }
         };
         match given {
@@ -60,13 +60,13 @@ impl Waiting {
 
     fn answer_now(&mut self, answer: TrapAnswer) {
         self.is_over = true;
-        if let Err(error) = self.listener.answer(&self.trapped, answer) {
-            tracing::warn!(%error, ?answer, tid = self.trapped.tid, "a call could not be answered");
+        if let Err(error) = self.listener.answer(&self.notification, answer) {
+            tracing::warn!(%error, ?answer, tid = self.notification.tid, "a call could not be answered");
         }
     }
 }
 
-impl Drop for Waiting {
+impl Drop for UnansweredCall {
     fn drop(&mut self) {
         if !self.is_over {
             self.answer_now(TrapAnswer::Refuse(Errno::EIO.number()));

@@ -37,7 +37,7 @@ pub struct NotifyPoll {
 
 /// A call that waits for its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trapped {
+pub struct SeccompNotification {
     id: u64,
     /// The calling thread, as numbered in our pid namespace; 0 if it has no number there.
     pub tid: u32,
@@ -269,7 +269,7 @@ impl NotifyFd {
     /// # Errors
     ///
     /// As the ioctl of the kernel.
-    pub fn take(&self, within: Duration) -> io::Result<Option<Trapped>> {
+    pub fn take(&self, within: Duration) -> io::Result<Option<SeccompNotification>> {
         let timeout = Timespec::try_from(within).map_err(io::Error::other)?;
         let mut listener = [PollFd::new(&self.fd, PollFlags::IN)];
         rustix::io::retry_on_intr(|| event::poll(&mut listener, Some(&timeout)))?;
@@ -284,7 +284,7 @@ impl NotifyFd {
         };
         if result == 0 {
             // SAFETY: integers only, zeroed by us and written by the kernel.
-            return Ok(Some(Trapped::of(&unsafe { told.assume_init() })));
+            return Ok(Some(SeccompNotification::of(&unsafe { told.assume_init() })));
         }
         match last_error() {
             // The caller was killed, or a signal came to one of us.
@@ -295,10 +295,11 @@ impl NotifyFd {
 
     /// Whether the caller still waits: only then is its number known to be its own.
     #[must_use]
-    pub fn is_pending(&self, trapped: &Trapped) -> bool {
+    pub fn is_pending(&self, notification: &SeccompNotification) -> bool {
         let request = libc::SECCOMP_IOCTL_NOTIF_ID_VALID;
         // SAFETY: the kernel reads one u64 through the pointer, to a live value.
-        let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), request, &raw const trapped.id) };
+        let result =
+            unsafe { libc::ioctl(self.fd.as_raw_fd(), request, &raw const notification.id) };
         result == 0
     }
 
@@ -307,13 +308,13 @@ impl NotifyFd {
     /// # Errors
     ///
     /// As the ioctl of the kernel.
-    pub fn answer(&self, trapped: &Trapped, answer: TrapAnswer) -> io::Result<()> {
+    pub fn answer(&self, notification: &SeccompNotification, answer: TrapAnswer) -> io::Result<()> {
         let (error, flags) = match answer {
             TrapAnswer::Proceed => (0, CONTINUE),
             TrapAnswer::Done => (0, 0),
             TrapAnswer::Refuse(errno) => (-errno, 0),
         };
-        let mut response = libc::seccomp_notif_resp { id: trapped.id, val: 0, error, flags };
+        let mut response = libc::seccomp_notif_resp { id: notification.id, val: 0, error, flags };
         // SAFETY: the kernel reads one `seccomp_notif_resp`, whose size is part of the number.
         let result = unsafe {
             libc::ioctl(self.fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut response)
@@ -329,11 +330,11 @@ impl NotifyFd {
     /// caller waits on then.
     pub fn give(
         &self,
-        trapped: &Trapped,
+        notification: &SeccompNotification,
         file: BorrowedFd<'_>,
         is_cloexec: bool,
     ) -> io::Result<()> {
-        let given = self.add_with(trapped, file, is_cloexec, ADD_AND_ANSWER);
+        let given = self.add_with(notification, file, is_cloexec, ADD_AND_ANSWER);
         given.map(drop).or_else(unless_gone)
     }
 
@@ -344,19 +345,19 @@ impl NotifyFd {
     ///
     /// As the ioctl of the kernel: `NotFound` if the caller was killed, EMFILE for want of a free
     /// number.
-    pub fn add(&self, trapped: &Trapped, file: BorrowedFd<'_>) -> io::Result<u32> {
-        Ok(self.add_with(trapped, file, true, 0)?)
+    pub fn add(&self, notification: &SeccompNotification, file: BorrowedFd<'_>) -> io::Result<u32> {
+        Ok(self.add_with(notification, file, true, 0)?)
     }
 
     fn add_with(
         &self,
-        trapped: &Trapped,
+        notification: &SeccompNotification,
         file: BorrowedFd<'_>,
         is_cloexec: bool,
         flags: u32,
     ) -> Result<u32, Errno> {
         let addition = libc::seccomp_notif_addfd {
-            id: trapped.id,
+            id: notification.id,
             flags,
             srcfd: file.as_raw_fd().unsigned_abs(),
             newfd: 0,
@@ -371,7 +372,7 @@ impl NotifyFd {
     }
 }
 
-impl Trapped {
+impl SeccompNotification {
     /// Whether thread `tid` has been [diverted](crate::injection::divert) from an ioctl of `argument`.
     #[must_use]
     pub fn is_diverted(&self, tid: u32, argument: u64) -> bool {

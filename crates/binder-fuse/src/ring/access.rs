@@ -15,7 +15,7 @@ use crate::memory_op::{MemoryAccessor, ReservedBuffer, guarded};
 use crate::shared::SessionShared;
 
 /// A client's memory, as far as it lies in a slot.
-struct OfSlot<'r, R> {
+struct SlotMemory<'r, R> {
     data: SlotData<'r>,
     /// Memory was asked for that does not lie there.
     has_missed: bool,
@@ -23,7 +23,7 @@ struct OfSlot<'r, R> {
     reserve: R,
 }
 
-impl<R> CallerMemory for OfSlot<'_, R>
+impl<R> CallerMemory for SlotMemory<'_, R>
 where
     R: FnMut(TransactionKind, &BinderTransactionDataSg) -> Option<ReservedBuffer>,
 {
@@ -98,7 +98,7 @@ impl SessionShared {
                     MemoryAccessor::Pool => None,
                 };
                 let Some(data) = ring.data_of(id) else { return false };
-                let mut memory = OfSlot { data, has_missed: false, reserve };
+                let mut memory = SlotMemory { data, has_missed: false, reserve };
                 access.end = guarded(&request, || {
                     commands.fetch_next(call, &mut memory);
                     AccessEnd::Done
