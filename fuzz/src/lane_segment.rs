@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use binder_lane::layout::{DATA_BYTES, LaneHead, SEGMENT_BYTES};
 use binder_lane::{LaneId, LaneNote, LaneSegment, NoteKind};
-use binder_ring::SlotIndex;
 use binder_ring::layout::IN_NO_CALL;
+use binder_ring::{SLEEPS, SlotIndex};
 use binder_ring_client::lane::{
     LaneCaller, LaneCommands, LaneEnd, LaneSystem, ReceivedBuffers, create_segment,
 };
@@ -26,8 +26,8 @@ const SLOT: u32 = 5;
 const SERVER_EUID: u32 = 33;
 const BUFFER: u64 = 1 << 20;
 const CALLS: usize = 8;
-/// A call sleeps no more often, whatever its server does.
-const MOST_SLEEPS: u32 = 101;
+/// A call sleeps no more often, whatever its server does: it is woken 99 times, and then its last sleep takes as long as may be.
+const MOST_SLEEPS: u32 = 99 + SLEEPS;
 
 /// What happens beside the caller.
 struct Deed {
