@@ -53,6 +53,7 @@ impl<F: Clone> Frontend<F> {
         }
         let read_consumed = call.request.read_consumed + copy_out.bytes.len() as u64;
         call.data = IoctlData::of(&BinderWriteRead { read_consumed, ..call.request });
+        call.note_standing(&self.context);
         let mut access = self.spares.access(request, MemoryAccess::CopyOut(copy_out), false);
         call.state = CallState::Running;
         access.last_of = Some(call);

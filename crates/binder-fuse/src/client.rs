@@ -74,8 +74,10 @@ impl Clients {
         memory: Option<PinnedMemory>,
         base: u64,
     ) {
-        if let (Some(memory), Some(client)) = (memory, self.by_process.get_mut(process)) {
-            client.buffer.set_place(memory, base);
+        let client = self.by_process.get(process);
+        let mapping = client.and_then(|client| client.buffer.private_mapping());
+        if let (Some(memory), Some(mapping)) = (memory, mapping) {
+            mapping.set_place(memory, base);
         }
     }
 
@@ -120,6 +122,13 @@ impl ReceiveBuffers for Clients {
             .and_then(|()| client.buffer.publish(&device, offset as usize, len as usize));
         if let Err(error) = cleared {
             tracing::warn!(%error, pid = client.file.pid, "a buffer could not be cleared");
+        }
+        let file = client.file.clone();
+        if file.has_private_mapping() {
+            // The client is told of nothing that would wait for it.
+            self.pool.run(file.payer(), move || {
+                let _ = file.write_private_pages(&device);
+            });
         }
     }
 

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use binder_core::{Errno, MappingArea, ProcessKey};
+use binder_core::{CopyFault, Errno, MappingArea, ProcessKey};
 use binder_frontend::{CallingThread, Cancelled, RequestContext};
 use binder_os::client_files::{self, TakeError};
 use binder_os::{
-    ClientThread, FileId, PinnedMemory, ThreadStatus, ThreadWatch, client_thread, credentials,
-    proc_files,
+    ClientThread, FileId, FuseDevice, PinnedMemory, ThreadStatus, ThreadWatch, client_thread,
+    credentials, proc_files,
 };
 
 use crate::blocking_pool::BlockingPool;
@@ -23,6 +23,7 @@ use crate::files::HeldFile;
 use crate::mapping_place::{MappingLook, MappingPlace};
 use crate::memory_handle::{MemoryHandle, MemoryHandles};
 use crate::open_mode::OpenMode;
+use crate::private_mapping::PrivateMapping;
 use crate::process_handles::ProcessHandle;
 use crate::quota::{Account, Charge};
 use crate::read_ahead::ReadAheadCache;
@@ -76,8 +77,8 @@ pub(crate) struct ClientFile {
     known: Arc<ProcessHandle>,
     /// Those that were seen to belong to the opener.
     threads: Mutex<Threads>,
-    /// It must be known in which memory the receive buffer is mapped, and where.
-    needs_place: bool,
+    /// Pages of the client's own, for which it must be known in which memory the receive buffer is mapped, and where.
+    private_mapping: Option<Arc<PrivateMapping>>,
     /// It restricts its own system calls, or some of its threads do.
     has_filter: AtomicBool,
     /// Its threads have waited for work otherwise than by reads.
@@ -94,7 +95,7 @@ impl ClientFile {
         device: Arc<Device>,
         known: Arc<ProcessHandle>,
         id: FileId,
-        needs_place: bool,
+        private_mapping: Option<Arc<PrivateMapping>>,
         is_nonblocking: bool,
     ) -> Self {
         Self {
@@ -103,7 +104,7 @@ impl ClientFile {
             id,
             known,
             threads: Mutex::default(),
-            needs_place,
+            private_mapping,
             has_filter: AtomicBool::new(false),
             polls: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
@@ -388,8 +389,20 @@ impl ClientFile {
     /// Finds out where the process mapped its receive buffer; with its memory, pinned before the search, if that
     /// is needed: not for every receive buffer, for the memory of an undumpable process is not ours to open.
     pub(crate) fn locate_mapping(&self) -> io::Result<Option<(Option<PinnedMemory>, MappingArea)>> {
-        let pin = |tid| self.needs_place.then(|| self.known.memory.pin(tid)).transpose();
+        let is_private = self.private_mapping.is_some();
+        let pin = |tid| is_private.then(|| self.known.memory.pin(tid)).transpose();
         self.place.locate(self.pid, &self.tids(), self.id, pin)
+    }
+
+    /// Whether the client gets pages of its own, which must be written before it is told of what lies there.
+    pub(crate) fn has_private_mapping(&self) -> bool {
+        self.private_mapping.is_some()
+    }
+
+    /// Writes what was stored to pages of the client's own, if it gets such. It takes as long as the client's memory makes
+    /// it take.
+    pub(crate) fn write_private_pages(&self, device: &FuseDevice) -> Result<(), CopyFault> {
+        self.private_mapping.as_ref().map_or(Ok(()), |mapping| mapping.write_marked(device))
     }
 
     /// The numbers of its threads, the first one in front.

@@ -1,10 +1,10 @@
 //! Does what the front ends of devices want done, with no lock of theirs held.
 
 use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 
 use binder_core::{CapturedFile, Commands, Errno, FdWork, ProcessKey, Standing};
-use binder_frontend::{Action, Answer, Cancelled, Event, RequestContext, Spares};
+use binder_frontend::{Action, Answer, Call, Cancelled, Event, RequestContext, Spares};
 use binder_os::realtime::Boost;
 use binder_os::{injection, proc_files};
 use binder_uapi::BinderWriteRead;
@@ -90,12 +90,21 @@ impl SessionShared {
         device: &Arc<Device>,
         work: impl FnOnce(&mut DeviceState) -> T + Send + 'static,
     ) -> Option<T> {
+        self.begin_to_ask(device, work).recv().ok()
+    }
+
+    /// The same, for a thread that has something to do while it waits.
+    pub(crate) fn begin_to_ask<T: Send + 'static>(
+        &self,
+        device: &Arc<Device>,
+        work: impl FnOnce(&mut DeviceState) -> T + Send + 'static,
+    ) -> Receiver<T> {
         let (tell, told) = mpsc::sync_channel(1);
         let work: DeviceWork = Box::new(move |state| {
             let _ = tell.send(work(state));
         });
         self.submit(device, Job::Work(work));
-        told.recv().ok()
+        told
     }
 
     /// Has a thread of the pool do what may take its time.
@@ -154,13 +163,7 @@ impl SessionShared {
     ) {
         match action {
             Action::Answer { call, answer } => {
-                match RingCallId::of_unique(call.unique()) {
-                    Some(id) => {
-                        let (data, returns) = (call.data(), call.returns());
-                        self.answer_in_ring(id, answer, data, returns, call.standing());
-                    }
-                    None => self.answer(call.unique(), answer, call.data(), call.returns()),
-                }
+                self.answer_call(&call, answer);
                 spares.keep_call(call);
             }
             Action::AnswerPoll { unique, is_readable: Ok(is_readable) } => {
@@ -234,6 +237,15 @@ impl SessionShared {
         match RingCallId::of_unique(unique) {
             Some(_) => self.refuse_ioctl(unique, error),
             None => send(&self.fuse, &reply::error(unique, error.number())),
+        }
+    }
+
+    /// Answers an ioctl whose call is over.
+    pub(crate) fn answer_call(&self, call: &Call, answer: Answer) {
+        let (data, returns) = (call.data(), call.returns());
+        match RingCallId::of_unique(call.unique()) {
+            Some(id) => self.answer_in_ring(id, answer, data, returns, call.standing()),
+            None => self.answer(call.unique(), answer, data, returns),
         }
     }
 

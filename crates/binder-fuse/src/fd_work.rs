@@ -119,7 +119,8 @@ pub(crate) fn run(shared: &SessionShared, task: FdTask) {
             match report(shared, Worker::Pool, &WaitingCall { file: &file, request, call }, done) {
                 Some(NextStep::CopyOut(next_call, copy_out)) => {
                     call = next_call;
-                    let written = memory_op::write(&mut handle.memory, &copy_out);
+                    let memory = &mut handle.memory;
+                    let written = memory_op::write(&shared.fuse, &file, memory, &copy_out);
                     done = FdWorkResult::Written(copy_out, written);
                 }
                 next => break next,

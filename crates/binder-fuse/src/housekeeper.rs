@@ -128,20 +128,20 @@ fn keep(shared: &Arc<SessionShared>) {
 
 /// Ends what clients have left behind, a slice of it on each device; in between, others have their turn. Says
 /// whether more is left.
-fn go_on_releasing(shared: &SessionShared) -> bool {
+fn go_on_releasing(shared: &Arc<SessionShared>) -> bool {
     let release = |state: &mut DeviceState| state.frontend.go_on_releasing(&mut state.clients);
     let mut is_more = false;
     for device in shared.devices_in_use() {
-        is_more |= shared.ask(&device, release).unwrap_or(false);
+        is_more |= readers::ask(shared, &device, release).unwrap_or(false);
     }
     is_more
 }
 
 /// Gives pages back that have been idle through that many turns; in between, others have their turn.
-fn reclaim_idle_pages(shared: &SessionShared, least_turns: u32) {
+fn reclaim_idle_pages(shared: &Arc<SessionShared>, least_turns: u32) {
     for device in shared.devices_in_use() {
         let reclaim = move |state: &mut DeviceState| state.reclaim_idle_pages(least_turns);
-        while shared.ask(&device, reclaim).unwrap_or(false) {}
+        while readers::ask(shared, &device, reclaim).unwrap_or(false) {}
     }
 }
 
@@ -161,18 +161,18 @@ fn end_idle_turn(shared: &SessionShared) {
 }
 
 /// Whether there are calls that signals want to end and could not: their threads may be killed yet.
-fn has_interrupted(shared: &SessionShared) -> bool {
+fn has_interrupted(shared: &Arc<SessionShared>) -> bool {
     if shared.detached_calls.has_interrupted() {
         return true;
     }
     let has_some = |state: &mut DeviceState| state.frontend.has_interrupted();
-    let has_some = |device| shared.ask(&device, has_some).unwrap_or(false);
+    let has_some = |device| readers::ask(shared, &device, has_some).unwrap_or(false);
     shared.devices_in_use().into_iter().any(has_some)
 }
 
 /// Looks at the files of reads that sleep. Says for how many rounds that was enough: while many fall
 /// asleep one by one, each look goes through all that their process has open.
-fn look_at_sleepers(shared: &SessionShared) -> u32 {
+fn look_at_sleepers(shared: &Arc<SessionShared>) -> u32 {
     let start = processes::own_thread_time();
     let mut sleepers = Vec::new();
     shared.cancel_interrupted_calls();
@@ -181,7 +181,7 @@ fn look_at_sleepers(shared: &SessionShared) -> u32 {
             state.frontend.cancel_interrupted();
             state.frontend.end_round()
         };
-        sleepers.extend(shared.ask(&device, list).unwrap_or_default());
+        sleepers.extend(readers::ask(shared, &device, list).unwrap_or_default());
     }
     // One walk serves all files of a process.
     sleepers.sort_unstable_by_key(|(_, file)| file.pid);

@@ -53,6 +53,7 @@ mod options;
 mod pids;
 mod pressure;
 mod priorities;
+mod private_mapping;
 mod process_handles;
 mod quota;
 mod read_ahead;

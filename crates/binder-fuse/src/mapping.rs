@@ -4,15 +4,16 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::Arc;
 
-use binder_os::{BackingId, FuseDevice, MappedMemory, PinnedMemory, ReplyOutcome};
+use binder_os::{BackingId, FuseDevice, MappedMemory, ReplyOutcome};
 use fuse_wire::notify;
 
+use crate::private_mapping::PrivateMapping;
 use crate::wire::send;
 
 /// Bytes of every receive buffer's file: the most that the driver ever uses of a mapping.
 pub(crate) const BUFFER_BYTES: usize = 4 << 20;
-const PAGE_BYTES: usize = 4096;
-const PAGES: usize = BUFFER_BYTES / PAGE_BYTES;
+pub(crate) const PAGE_BYTES: usize = 4096;
+pub(crate) const PAGES: usize = BUFFER_BYTES / PAGE_BYTES;
 
 /// How stored bytes reach a client's mapping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,10 +41,7 @@ enum RouteState {
         /// Pages that the page cache has as a whole, one bit each.
         cached: Box<[u64; PAGES / 64]>,
     },
-    /// Where the client mapped the file, in which address space, once that is known.
-    Private {
-        place: Option<(PinnedMemory, u64)>,
-    },
+    Private(Arc<PrivateMapping>),
 }
 
 impl ReceiveBuffer {
@@ -62,10 +60,11 @@ impl ReceiveBuffer {
                 memory: Arc::new(MappedMemory::private(BUFFER_BYTES)?),
                 route: RouteState::Store { node, cached: Box::new([0; PAGES / 64]) },
             },
-            Route::Private => Self {
-                memory: Arc::new(MappedMemory::private(BUFFER_BYTES)?),
-                route: RouteState::Private { place: None },
-            },
+            Route::Private => {
+                let memory = Arc::new(MappedMemory::private(BUFFER_BYTES)?);
+                let mapping = Arc::new(PrivateMapping::new(node, memory.clone()));
+                Self { memory, route: RouteState::Private(mapping) }
+            }
         })
     }
 
@@ -73,7 +72,7 @@ impl ReceiveBuffer {
     pub(crate) fn backing(&self) -> Option<BackingId> {
         match self.route {
             RouteState::Passthrough(backing) => Some(backing),
-            RouteState::Store { .. } | RouteState::Private { .. } => None,
+            RouteState::Store { .. } | RouteState::Private(_) => None,
         }
     }
 
@@ -82,20 +81,15 @@ impl ReceiveBuffer {
     pub(crate) fn readable(&self) -> Option<&Arc<MappedMemory>> {
         match self.route {
             RouteState::Passthrough(_) | RouteState::Store { .. } => Some(&self.memory),
-            RouteState::Private { .. } => None,
+            RouteState::Private(_) => None,
         }
     }
 
-    /// Whether it must be known where the client mapped the file.
-    pub(crate) fn needs_place(&self) -> bool {
-        matches!(self.route, RouteState::Private { .. })
-    }
-
-    /// Notes where the client mapped the file, in an address space that was pinned before the search:
-    /// should the client execute another program, nothing is ever written into that one.
-    pub(crate) fn set_place(&mut self, memory: PinnedMemory, base: u64) {
-        if let RouteState::Private { place } = &mut self.route {
-            *place = Some((memory, base));
+    /// The client's own pages, if it maps an inode that others have open too.
+    pub(crate) fn private_mapping(&self) -> Option<&Arc<PrivateMapping>> {
+        match &self.route {
+            RouteState::Private(mapping) => Some(mapping),
+            RouteState::Passthrough(_) | RouteState::Store { .. } => None,
         }
     }
 
@@ -103,7 +97,8 @@ impl ReceiveBuffer {
         &self.memory
     }
 
-    /// Makes bytes that were stored visible to the client.
+    /// Makes bytes that were stored visible to the client: pages of its own are [written](PrivateMapping::write_marked) when it
+    /// is about to be told of them.
     pub(crate) fn publish(
         &mut self,
         device: &FuseDevice,
@@ -112,13 +107,7 @@ impl ReceiveBuffer {
     ) -> io::Result<()> {
         let (node, cached) = match &mut self.route {
             RouteState::Passthrough(_) => return Ok(()),
-            RouteState::Private { place } => {
-                let (memory, base) = place.as_ref().ok_or(io::ErrorKind::NotFound)?;
-                let mut bytes = vec![0; len];
-                self.memory.read(offset, &mut bytes).map_err(io::Error::other)?;
-                let address = base.saturating_add(offset as u64);
-                return memory.write(address, &bytes).map_err(io::Error::other);
-            }
+            RouteState::Private(mapping) => return mapping.mark(offset, len),
             RouteState::Store { node, cached } => (node, cached),
         };
         // A page that is not in the cache yet goes there whole: half a page would be read back
@@ -149,7 +138,7 @@ impl ReceiveBuffer {
         device: &FuseDevice,
         pages: Range<usize>,
     ) -> io::Result<()> {
-        if let RouteState::Private { .. } = self.route {
+        if let RouteState::Private(_) = self.route {
             // The client's own copy would stay, and show bytes that ours no longer has.
             return Ok(());
         }

@@ -74,8 +74,11 @@ impl MappingPlace {
         for tid in threads {
             let search = || {
                 let pinned = pin(*tid)?;
-                let found = proc_files::find_mapping(pid, *tid, file)?;
-                Ok(found.map(|place| (pinned, place)))
+                let find = match pinned {
+                    Some(_) => proc_files::find_private_mapping,
+                    None => proc_files::find_mapping,
+                };
+                Ok(find(pid, *tid, file)?.map(|place| (pinned, place)))
             };
             match search() {
                 Ok(Some((pinned, (base, len_bytes)))) => {

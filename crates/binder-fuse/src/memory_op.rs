@@ -15,7 +15,7 @@ use binder_frontend::{
     AccessEnd, AccessRequest, Answer, Call, CallingThread, Cancelled, Event, MemoryAccess,
     RequestContext, Spares,
 };
-use binder_os::{ClientMemory, MappedMemory};
+use binder_os::{ClientMemory, FuseDevice, MappedMemory};
 use binder_uapi::{BINDER_WRITE_READ, BinderTransactionDataSg};
 
 use crate::client_file::ClientFile;
@@ -78,8 +78,14 @@ where
     }
 }
 
-/// Writes returns to where their caller wants them.
-pub(crate) fn write(memory: &mut ClientMemory, copy_out: &CopyOut) -> Result<(), CopyFault> {
+/// Writes returns to where their caller wants them, and before that what they tell of.
+pub(crate) fn write(
+    device: &FuseDevice,
+    file: &ClientFile,
+    memory: &mut ClientMemory,
+    copy_out: &CopyOut,
+) -> Result<(), CopyFault> {
+    file.write_private_pages(device)?;
     memory.write(copy_out.address.0, &copy_out.bytes).map_err(|_| CopyFault)
 }
 
@@ -235,7 +241,7 @@ impl SessionShared {
         let Some(call) = access.take_ended_call() else {
             return Some(Job::Event(Event::Accessed(access)));
         };
-        self.answer(call.unique(), Answer::Done, call.data(), call.returns());
+        self.answer_call(&call, Answer::Done);
         spares.keep_call(call);
         spares.keep_access(access);
         None
@@ -266,7 +272,7 @@ impl SessionShared {
                 commands.fetch_next(call, &mut HandleMemory { memory, ahead, reserve });
                 AccessEnd::Done
             }
-            MemoryAccess::CopyOut(copy_out) => match write(memory, copy_out) {
+            MemoryAccess::CopyOut(copy_out) => match write(&self.fuse, file, memory, copy_out) {
                 Ok(()) => AccessEnd::Done,
                 Err(fault) => AccessEnd::Fault(fault),
             },

@@ -15,14 +15,15 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::Duration;
 
 use binder_os::{ReadError, processes, realtime};
 
-use crate::device::Batch;
+use crate::device::{Batch, Device, DeviceState};
 use crate::error::ServeError;
-use crate::housekeeping::{SPENT_AFTER, give_up_own};
+use crate::housekeeping::{ROUND, SPENT_AFTER, give_up_own};
 use crate::io_queue::IoRequest;
 use crate::reader_places::ReaderPlace;
 use crate::shared::SessionShared;
@@ -182,6 +183,28 @@ pub(crate) fn replace_stuck(shared: &Arc<SessionShared>, before: &[u64]) {
             && let Err(error) = follow(shared, at, *step)
         {
             tracing::warn!(%error, "requests wait: a reader is stuck, and none can follow it");
+        }
+    }
+}
+
+/// Has `work` done on a device, and waits for what it returns. `None` if it met a bug.
+///
+/// A reader that has the device may be stuck until a request is read, and be the only one that reads. So this is for the
+/// housekeeper, which has others follow it meanwhile.
+pub(crate) fn ask<T: Send + 'static>(
+    shared: &Arc<SessionShared>,
+    device: &Arc<Device>,
+    work: impl FnOnce(&mut DeviceState) -> T + Send + 'static,
+) -> Option<T> {
+    let told = shared.begin_to_ask(device, work);
+    let mut busy = Vec::new();
+    loop {
+        match told.recv_timeout(ROUND) {
+            Err(RecvTimeoutError::Timeout) => {
+                replace_stuck(shared, &busy);
+                shared.readers.busy_steps(&mut busy);
+            }
+            told => return told.ok(),
         }
     }
 }

@@ -252,7 +252,7 @@ impl SessionShared {
         let priority = self.priorities.of_thread(tid);
         let thread = CallingThread { priority, ..CallingThread::default() };
         let posted = call;
-        let mut call = new_call(batch, request, &posted);
+        let mut call = new_call(batch, &file, request, &posted);
         if kind == RequestKind::CallAtOnce {
             call.read_at_once();
         }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use binder_core::{CopyFault, CopyOut, Errno, FdWork, NotInstalled, SuspendedCallKey};
 use binder_frontend::{CallerState, FdWorkResult, IoctlData, NextStep, RequestContext};
+use binder_os::FuseDevice;
 use binder_os::injection::{self, InjectionError, NO_ROOM};
 use binder_os::seccomp;
 use binder_uapi::BinderWriteRead;
@@ -277,7 +278,7 @@ impl TrappedThread {
         let mut shown = None;
         while let Some(NextStep::CopyOut(at, copy_out)) = next {
             call = at;
-            let written = self.copy_out(&call, &copy_out);
+            let written = self.copy_out(&shared.fuse, &call, &copy_out);
             shown = written.ok().flatten();
             let done = FdWorkResult::Written(copy_out, written.map(|_| ()));
             next = self.report(shared, call, done);
@@ -330,12 +331,14 @@ impl TrappedThread {
     /// as long as one. Returns that struct, if it was written.
     fn copy_out(
         &mut self,
+        device: &FuseDevice,
         call: &BinderWriteRead,
         returns: &CopyOut,
     ) -> Result<Option<BinderWriteRead>, CopyFault> {
         if !self.unanswered.is_pending() {
             return Err(CopyFault);
         }
+        self.file.write_private_pages(device)?;
         let read_consumed = call.read_consumed.saturating_add(returns.bytes.len() as u64);
         let shown = BinderWriteRead { read_consumed, ..*call };
         let memory = &mut self.handle.memory;

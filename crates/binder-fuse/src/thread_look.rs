@@ -7,6 +7,7 @@ use binder_core::ProcessKey;
 
 use crate::client_file::ClientFile;
 use crate::device::{Device, DeviceState, DeviceWork, Job};
+use crate::readers;
 use crate::shared::SessionShared;
 use crate::tree::DeviceId;
 
@@ -35,14 +36,15 @@ struct Found {
 /// Ends those that have ended among the threads that cannot be watched, if others depend on them, and has a look
 /// begun at processes that let a call wait: goes on where it stopped, for a slice. Says whether it is to go on:
 /// all were seen, and there are no such threads or processes, when it is not.
-pub(crate) fn find_ended_threads(shared: &SessionShared, look: &mut ThreadLook) -> bool {
+pub(crate) fn find_ended_threads(shared: &Arc<SessionShared>, look: &mut ThreadLook) -> bool {
     while let Some(device) = shared.device_numbered(look.device) {
         if device.is_quiet() {
             (look.device, look.slot) = (look.device + 1, 0);
             continue;
         }
         let slot = look.slot;
-        let found = shared.ask(&device, move |state| list(state, slot)).unwrap_or_default();
+        let found =
+            readers::ask(shared, &device, move |state| list(state, slot)).unwrap_or_default();
         look.has_found |= !found.threads.is_empty() || !found.processes.is_empty();
         for (process, file, tid) in found.threads {
             shared.end_thread(&file, process, tid);

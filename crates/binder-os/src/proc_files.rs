@@ -239,7 +239,23 @@ pub fn id_of_descriptor(tid: u32, fd: u32) -> io::Result<FileId> {
 ///
 /// `NotFound` or `ESRCH` if the thread has ended, `PermissionDenied` if we may not inspect it.
 pub fn find_mapping(tgid: u32, tid: u32, file: FileId) -> io::Result<Option<(u64, u64)>> {
-    let mut search = MappingSearch::new(file);
+    search_mapping(tgid, tid, MappingSearch { file, must_be_private: false, found: None })
+}
+
+/// The same of mappings that are private, into which [`PinnedMemory`](crate::PinnedMemory) can write.
+///
+/// # Errors
+///
+/// As [`find_mapping`].
+pub fn find_private_mapping(tgid: u32, tid: u32, file: FileId) -> io::Result<Option<(u64, u64)>> {
+    search_mapping(tgid, tid, MappingSearch { file, must_be_private: true, found: None })
+}
+
+fn search_mapping(
+    tgid: u32,
+    tid: u32,
+    mut search: MappingSearch,
+) -> io::Result<Option<(u64, u64)>> {
     let mut maps = File::open(format!("/proc/{tgid}/task/{tid}/maps"))?;
     // The kernel returns whole lines, about a page at a time; a line longer than that is carried
     // over to the next read.
@@ -333,6 +349,7 @@ fn open_as(tgid: u32, number: u32) -> io::Result<Option<OpenFile>> {
 /// The walk through the lines of /proc/PID/maps.
 struct MappingSearch {
     file: FileId,
+    must_be_private: bool,
     found: Option<(u64, u64)>,
 }
 
@@ -348,10 +365,6 @@ impl Progress {
 }
 
 impl MappingSearch {
-    fn new(file: FileId) -> Self {
-        Self { file, found: None }
-    }
-
     fn take_line(&mut self, line: &[u8]) -> Progress {
         match (self.found, self.range_of_file(line)) {
             (None, None) => Progress::More,
@@ -371,7 +384,11 @@ impl MappingSearch {
     fn range_of_file(&self, line: &[u8]) -> Option<(u64, u64)> {
         let mut words = words(line);
         let range = words.next()?;
-        let device = words.nth(2)?;
+        let permissions = words.next()?;
+        if self.must_be_private && !permissions.ends_with(b"p") {
+            return None;
+        }
+        let device = words.nth(1)?;
         let inode: u64 = number(words.next()?).ok()?;
         if inode != self.file.inode {
             return None;

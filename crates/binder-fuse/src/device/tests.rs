@@ -46,7 +46,7 @@ impl UnmountedDevice {
         let known = ProcessHandles::get(payer).expect("it is ours");
         let mapping = mappings().take(payer, 1).expect("there are mappings left");
         let id = FileId { device: proc_files::DeviceNumber { major: 0, minor: 0 }, inode: 1 };
-        let file = Arc::new(ClientFile::new(self.device.clone(), known, id, false, false));
+        let file = Arc::new(ClientFile::new(self.device.clone(), known, id, None, false));
         let mut state = self.device.lock();
         let opened = state.frontend.open(opener, file.clone(), false, None);
         let process = opened.expect("there is no limit");

@@ -91,7 +91,7 @@ impl SessionShared {
         let FdWork { key, install, .. } = *work;
         let numbers = ring.read_numbers(id, install.len())?;
         let request = RequestContext { unique: id.to_unique(), ..from };
-        let to = new_call(batch, request, &call);
+        let to = new_call(batch, &file, request, &call);
         let finish: DeviceWork = Box::new(move |state| {
             let memory = &mut state.clients;
             state.frontend.finish_moved_fd_work(from.unique, to, key, numbers, memory);

@@ -105,13 +105,17 @@ impl Rings {
     }
 }
 
-/// A call by a ring, whose returns go back with its answer as far as they have room.
+/// A call by a ring, whose returns go back with its answer as far as they have room: unless the client's own pages are to be
+/// written first, as they are before returns are written to memory.
 pub(super) fn new_call(
     batch: &mut Batch,
+    file: &ClientFile,
     request: RequestContext,
     posted: &BinderWriteRead,
 ) -> Box<Call> {
     let mut call = batch.spares.call(request, IoctlData::of(posted));
-    call.carry_returns(posted.read_buffer.wrapping_add(posted.read_consumed), RETURNS_BYTES);
+    if !file.has_private_mapping() {
+        call.carry_returns(posted.read_buffer.wrapping_add(posted.read_consumed), RETURNS_BYTES);
+    }
     call
 }

@@ -129,8 +129,13 @@ impl SessionShared {
         let buffer = ReceiveBuffer::new(route, &self.fuse, header.node)?;
         let file = FileId { device: self.device(), inode: header.node };
         let is_nonblocking = flags & O_NONBLOCK != 0;
-        let file =
-            Arc::new(ClientFile::new(device, known, file, buffer.needs_place(), is_nonblocking));
+        let file = Arc::new(ClientFile::new(
+            device,
+            known,
+            file,
+            buffer.private_mapping().cloned(),
+            is_nonblocking,
+        ));
         Ok((opener, Client { file, buffer, _mapping }))
     }
 

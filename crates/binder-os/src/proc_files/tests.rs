@@ -111,6 +111,7 @@ fn a_mapping_is_found_while_it_exists() {
     let elsewhere = DeviceNumber { major: id.device.major, minor: id.device.minor + 1 };
     let other = FileId { device: elsewhere, inode: id.inode };
     assert_eq!(find_mapping(own_pid(), own_pid(), other).unwrap(), None);
+    assert_eq!(find_private_mapping(own_pid(), own_pid(), id).unwrap(), None, "it is shared");
     drop(mapping);
     assert_eq!(find_mapping(own_pid(), own_pid(), id).unwrap(), None);
 }
@@ -119,7 +120,7 @@ fn a_mapping_is_found_while_it_exists() {
 fn only_adjacent_lines_join() {
     let file = FileId { device: DeviceNumber { major: 0, minor: 0x2b }, inode: 77 };
     let found = |maps: &str| {
-        let mut search = MappingSearch::new(file);
+        let mut search = MappingSearch { file, must_be_private: false, found: None };
         let _ = maps.lines().any(|line| search.take_line(line.as_bytes()).is_done());
         search.found
     };

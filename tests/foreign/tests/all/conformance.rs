@@ -15,6 +15,19 @@ fn the_rules_hold_where_all_is_stored() {
     check(User::Myself, "store", "fuse");
 }
 
+/// Others have the same inode open: clients get pages of their own.
+#[test]
+fn the_rules_hold_for_nodes_that_are_bind_mounted() {
+    if is_root_to("bind-mount inside a world") {
+        let script = r#"
+mount -t tmpfs tmpfs /mnt; cd /mnt
+for name in binder hwbinder vndbinder; do touch $name; mount --bind /dev/binderfs/$name $name; done
+export ANYBINDER_TEST_DEVICE=$PWD/binder
+"#;
+        check_in(User::Myself, "auto", "ring,fuse", script);
+    }
+}
+
 /// A user without passthrough, for whom `auto` is the same as `store`.
 #[test]
 fn the_rules_hold_for_an_ordinary_user() {
@@ -23,8 +36,12 @@ fn the_rules_hold_for_an_ordinary_user() {
     }
 }
 
-/// The hosts of a check take turns at the doors.
 fn check(user: User, delivery: &str, doors: &str) {
+    check_in(user, delivery, doors, "");
+}
+
+/// Makes the check behind some lines of the shell. Its hosts take turns at the doors.
+fn check_in(user: User, delivery: &str, doors: &str, lines: &str) {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is cargo's target/tmp");
     let stage = Stage::new(target, &[&stage::conformance(target), Path::new("/bin/sh")]);
     let world = ["--delivery", delivery];
@@ -33,8 +50,9 @@ fn check(user: User, delivery: &str, doors: &str) {
         skip("this kernel does not say who calls (Linux 6.13), so there is no ring");
         doors = "fuse";
     }
-    let script =
-        format!("ANYBINDER_TEST_DOORS={doors} exec \"$(dirname \"$0\")/conformance\" device::");
+    let script = format!(
+        "{lines}\nANYBINDER_TEST_DOORS={doors} exec \"$(dirname \"$0\")/conformance\" device::"
+    );
     let said = stage.run_script(user, &world, &script);
     let last = said.lines().rfind(|line| line.starts_with("test result:"));
     let result = last.unwrap_or_else(|| panic!("no result as {user:?}:\n{said}"));

@@ -1,0 +1,176 @@
+//! The receive buffer of a client where others have the same inode open: pages of the client's own, which are written by
+//! `/proc/PID/mem`.
+//!
+//! Such a write takes as long as the client's memory makes it take, for a client may map there what it likes; and a page that
+//! the kernel does not have yet it asks this very daemon for. So nobody writes with the lock of a device held: the core's
+//! stores mark pages, and the thread that is about to tell the client of what lies there writes them first.
+
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use binder_core::CopyFault;
+use binder_os::{FuseDevice, MappedMemory, PinnedMemory};
+use fuse_wire::notify;
+
+use crate::mapping::{PAGE_BYTES, PAGES};
+use crate::wire::send;
+
+const WORDS: usize = PAGES / 64;
+/// The most that is written at once: the daemon's memory for it is soon free again.
+const RUN_PAGES: usize = 64;
+
+/// The pages of one open file.
+#[derive(Debug)]
+pub(crate) struct PrivateMapping {
+    node: u64,
+    /// What the client is to see.
+    memory: Arc<MappedMemory>,
+    /// The client's address space, and where the file is mapped in it, once that is known.
+    place: Mutex<Option<Arc<(PinnedMemory, u64)>>>,
+    /// Pages with bytes that the client does not have, one bit each.
+    marked: [AtomicU64; WORDS],
+    /// Held while pages are written, so that others who tell the client of what lies there wait: the pages that the
+    /// inode's page cache has, of zeros.
+    cached: Mutex<[u64; WORDS]>,
+}
+
+impl PrivateMapping {
+    pub(crate) fn new(node: u64, memory: Arc<MappedMemory>) -> Self {
+        Self {
+            node,
+            memory,
+            place: Mutex::default(),
+            marked: [const { AtomicU64::new(0) }; WORDS],
+            cached: Mutex::new([0; WORDS]),
+        }
+    }
+
+    /// Notes where the client mapped the file, in an address space that was pinned before the search:
+    /// should the client execute another program, nothing is ever written into that one.
+    pub(crate) fn set_place(&self, memory: PinnedMemory, base: u64) {
+        *self.place() = Some(Arc::new((memory, base)));
+    }
+
+    /// Marks pages that are to be written before the client is told of what lies there.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if it is not known where the client mapped the file.
+    pub(crate) fn mark(&self, offset: usize, len: usize) -> io::Result<()> {
+        if self.place().is_none() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        self.mark_pages(offset / PAGE_BYTES..(offset + len).div_ceil(PAGE_BYTES));
+        Ok(())
+    }
+
+    fn mark_pages(&self, pages: Range<usize>) {
+        for page in pages {
+            self.marked[page / 64].fetch_or(1 << (page % 64), Ordering::AcqRel);
+        }
+    }
+
+    /// Writes the pages that are marked. However long that takes, it takes it from the caller and from others that do the
+    /// same for this client.
+    pub(crate) fn write_marked(&self, device: &FuseDevice) -> Result<(), CopyFault> {
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(pages) = self.take_run() {
+            if let Err(error) = self.write(device, &mut cached, pages.clone()) {
+                tracing::debug!(%error, self.node, ?pages, "a receive buffer cannot be accessed");
+                self.mark_pages(pages);
+                return Err(CopyFault);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the first pages that are marked, as far as there is no gap between them.
+    fn take_run(&self) -> Option<Range<usize>> {
+        let take = |page: usize| {
+            let bit = 1 << (page % 64);
+            self.marked[page / 64].fetch_and(!bit, Ordering::AcqRel) & bit != 0
+        };
+        let is_some = |word: &AtomicU64| word.load(Ordering::Acquire) != 0;
+        let word = self.marked.iter().position(is_some)?;
+        // The writer is alone here: what is seen to be marked stays so until it is taken.
+        let bits = self.marked[word].load(Ordering::Acquire);
+        let first = word * 64 + bits.trailing_zeros() as usize;
+        let mut end = first;
+        while end < PAGES && end - first < RUN_PAGES && take(end) {
+            end += 1;
+        }
+        Some(first..end)
+    }
+
+    fn write(
+        &self,
+        device: &FuseDevice,
+        cached: &mut [u64; WORDS],
+        pages: Range<usize>,
+    ) -> io::Result<()> {
+        let place = self.place().clone().ok_or(io::ErrorKind::NotFound)?;
+        let (memory, base) = &*place;
+        // The client gets copies of pages of zeros. The kernel would ask us for those it does not have.
+        for page in pages.clone() {
+            let bit = 1 << (page % 64);
+            if cached[page / 64] & bit == 0 {
+                send(
+                    device,
+                    &notify::store(self.node, (page * PAGE_BYTES) as u64, &[0; PAGE_BYTES]),
+                );
+                cached[page / 64] |= bit;
+            }
+        }
+        let mut bytes = vec![0; pages.len() * PAGE_BYTES];
+        let offset = pages.start * PAGE_BYTES;
+        self.memory.read(offset, &mut bytes).map_err(io::Error::other)?;
+        memory.write(base.saturating_add(offset as u64), &bytes).map_err(io::Error::other)
+    }
+
+    fn place(&self) -> MutexGuard<'_, Option<Arc<(PinnedMemory, u64)>>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::BUFFER_BYTES;
+
+    fn mapping() -> PrivateMapping {
+        PrivateMapping::new(7, Arc::new(MappedMemory::private(BUFFER_BYTES).unwrap()))
+    }
+
+    fn runs(mapping: &PrivateMapping) -> Vec<Range<usize>> {
+        std::iter::from_fn(|| mapping.take_run()).collect()
+    }
+
+    #[test]
+    fn pages_are_taken_once_in_runs_without_gaps() {
+        let mapping = mapping();
+        mapping.mark_pages(3..5);
+        mapping.mark_pages(4..6);
+        // Across the bits of a word, and up to the end.
+        mapping.mark_pages(62..66);
+        mapping.mark_pages(PAGES - 1..PAGES);
+        assert_eq!(runs(&mapping), [3..6, 62..66, PAGES - 1..PAGES]);
+        assert_eq!(runs(&mapping), []);
+    }
+
+    #[test]
+    fn long_runs_are_taken_in_pieces() {
+        let mapping = mapping();
+        mapping.mark_pages(0..2 * RUN_PAGES + 1);
+        let last = 2 * RUN_PAGES;
+        assert_eq!(runs(&mapping), [0..RUN_PAGES, RUN_PAGES..last, last..last + 1]);
+    }
+
+    #[test]
+    fn where_nothing_is_known_to_be_mapped_nothing_is_marked() {
+        let mapping = mapping();
+        assert_eq!(mapping.mark(0, 1).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(runs(&mapping), []);
+    }
+}
