@@ -613,6 +613,28 @@ rmdir "$dir"
 }
 
 #[test]
+fn a_client_that_has_replaced_its_receive_buffer_holds_nobody_up() {
+    if !is_root_to("bind-mount inside a world") {
+        return;
+    }
+    let stage = stage_with("replaced_buffer");
+    let script = r#"
+here=$(dirname "$0")
+mount -t tmpfs tmpfs /mnt
+cd /mnt; touch node; mkdir other
+mount --bind /dev/binderfs/binder node
+"$here/anybinder" mount --foreground --delivery store --devices binder other &
+driver=$!
+until [ -e other/binder ]; do sleep 0.01; done
+"$here/replaced_buffer" node other/binder $driver || { kill -KILL $driver; exit 1; }
+umount other
+wait
+"#;
+    let said = stage.run_script(User::Myself, &["--no-ring"], script);
+    assert_eq!(said, "others go on\nthe call came\n");
+}
+
+#[test]
 fn what_others_write_to_the_ring_of_a_process_is_none_of_its_calls_once_it_is_another_user() {
     if !is_root_to("become a user and root again") {
         return;
