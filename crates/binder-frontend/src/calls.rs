@@ -96,6 +96,12 @@ impl Call {
         }
     }
 
+    /// The open file that it is made by.
+    #[must_use]
+    pub fn process(&self) -> ProcessKey {
+        self.context.process
+    }
+
     /// Makes it another, which begins.
     pub(crate) fn renew(&mut self, context: RequestContext, data: IoctlData) {
         let mut returns = core::mem::take(&mut self.returns);

@@ -47,11 +47,13 @@ pub(crate) struct Clients {
     /// The thread whose call is under way.
     caller: u32,
     by_process: SlotTable<Client>,
+    /// Those with pages of their own in which buffers were cleared.
+    cleared: Vec<(ProcessKey, Arc<ClientFile>)>,
 }
 
 impl Clients {
     pub(crate) fn new(device: Arc<FuseDevice>, pool: Arc<BlockingPool>) -> Self {
-        Self { device, pool, caller: 0, by_process: SlotTable::default() }
+        Self { device, pool, caller: 0, by_process: SlotTable::default(), cleared: Vec::new() }
     }
 
     /// Says whose call is under way from here on: files are taken from its thread.
@@ -79,6 +81,11 @@ impl Clients {
         if let (Some(memory), Some(mapping)) = (memory, mapping) {
             mapping.set_place(memory, base);
         }
+    }
+
+    /// Takes those in whose own pages buffers were cleared: they are to be [written](ClientFile::write_private_pages).
+    pub(crate) fn take_cleared(&mut self) -> Vec<(ProcessKey, Arc<ClientFile>)> {
+        std::mem::take(&mut self.cleared)
     }
 
     /// Forgets an open file.
@@ -124,11 +131,8 @@ impl ReceiveBuffers for Clients {
             tracing::warn!(%error, pid = client.file.pid, "a buffer could not be cleared");
         }
         let file = client.file.clone();
-        if file.has_private_mapping() {
-            // The client is told of nothing that would wait for it.
-            self.pool.run(file.payer(), move || {
-                let _ = file.write_private_pages(&device);
-            });
+        if file.has_private_mapping() && self.cleared.iter().all(|(it, _)| *it != to) {
+            self.cleared.push((to, file));
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
-use binder_frontend::{Event, Frontend, Spares};
+use binder_frontend::{Action, Event, Frontend, Spares};
 use binder_os::SteadyClock;
 use binder_os::seccomp::TrapAnswer;
 use binder_report::LockUsage;
@@ -21,7 +21,7 @@ use crate::trapped_call::UnansweredCall;
 use crate::tree::DeviceId;
 
 /// What a front end wants done.
-pub(crate) type DeviceAction = binder_frontend::Action<Arc<ClientFile>>;
+pub(crate) type DeviceAction = Action<Arc<ClientFile>>;
 
 /// Something else to do once the lock is free.
 pub(crate) enum Deferred {
@@ -31,6 +31,8 @@ pub(crate) enum Deferred {
     RefuseOpen { unique: u64, client: Box<Client>, error: Errno },
     /// An open file has ended: what the kernel holds for it goes back.
     CloseBuffer(Box<Client>),
+    /// Buffers of a client were cleared that has pages of its own: these answers to it wait until it sees that.
+    WritePages { file: Arc<ClientFile>, answers: Vec<DeviceAction> },
     /// A job met a bug, and this request of whatever kind waits for it.
     RefuseCall { unique: u64, error: Errno },
     /// A signal wants to end call `target`, which may be on the device numbered `from` or one of the next; the interruption
@@ -196,7 +198,16 @@ impl DeviceState {
         if self.frontend.context().has_trace() {
             self.hand_on_trace();
         }
+        let start = batch.actions.len();
         self.frontend.take_actions(&mut batch.actions);
+        for (process, file) in self.clients.take_cleared() {
+            let is_its = |action: &mut DeviceAction| match action {
+                Action::Answer { call, .. } => call.process() == process,
+                _ => false,
+            };
+            let answers = batch.actions.extract_if(start.., is_its).collect();
+            self.defer(Deferred::WritePages { file, answers });
+        }
         self.frontend.balance_spares(&mut batch.spares);
         batch.deferred.append(&mut self.deferred);
     }

@@ -144,6 +144,16 @@ impl SessionShared {
                 self.refuse_open(unique, &client, error);
             }
             Deferred::CloseBuffer(client) => client.buffer.close(&self.fuse),
+            Deferred::WritePages { file, answers } => {
+                self.run_in_pool(file.payer(), move |shared| {
+                    // A client that cannot be written to has no such pages any more.
+                    let _ = file.write_private_pages(&shared.fuse);
+                    for action in answers {
+                        let Action::Answer { call, answer } = action else { continue };
+                        shared.answer_call(&call, answer);
+                    }
+                });
+            }
             Deferred::RefuseCall { unique, error } => self.refuse_call(unique, error),
             Deferred::Interrupt { unique, target, from } => self.interrupt(unique, target, from),
             Deferred::AnswerTrapped(waiting, answer) => waiting.answer(answer),
