@@ -8,6 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::ExitCode;
 
+use binder_os::private_dev::LIBRARY_DIR;
 use binder_os::processes::{self, Fork, Stream};
 use binder_os::{BinderClient, FuseDevice, priority, realtime, seccomp};
 use serde::Serialize;
@@ -297,7 +298,8 @@ fn try_ring() -> Result<(), Failure> {
         processes::silence(Stream::Error).map_err(failed("opening /dev/null"))?;
         let options = driver_options(&["binder".to_owned()], DEVICE_MODE, DeliveryChoice::Store);
         let world = World::enter(&options)?;
-        let placed = preload::place().map_err(failed("placing a library for all programs"));
+        let placed = preload::place(Path::new(LIBRARY_DIR))
+            .map_err(failed("placing a library for all programs"));
         processes::allow_inspection().map_err(failed("being a client"))?;
         let offered = BinderClient::open(Path::new("/dev/binder"))
             .and_then(|client| client.offers_rings())

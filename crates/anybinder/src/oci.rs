@@ -8,6 +8,8 @@
 //! The container's /proc/filesystems lists binder: a [hook](crate::list_hook) of the runtime's shows it, since runtimes mount
 //! nothing in a /proc themselves.
 
+mod config;
+
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -24,19 +26,19 @@ use binder_fuse::{MountedBinderfs, Options};
 use binder_os::file_lock;
 use binder_os::filesystems;
 use binder_os::mounts;
+use binder_os::private_dev::{LIBRARY_DIR, RING_LIBRARY};
 use binder_os::processes::{self, Fork, Stream};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use self::config::CONTAINERS_DIR;
 use crate::cli::{self, DeliveryChoice, OciOptions};
 use crate::driver::{self, MountPoint};
 use crate::failure::{Failure, failed};
 use crate::log;
 use crate::mount::end_on_signals;
+use crate::preload::{self, NO_RING, RingEnvironment};
 use crate::run::DEVICE_MODE;
 use crate::world;
-
-/// Where the binderfs of containers are mounted, each in a directory of its own.
-const CONTAINERS_DIR: &str = "/run/anybinder/containers";
 
 /// The binderfs in the place of a container: no device is called so.
 const BINDERFS: &str = "binderfs";
@@ -44,8 +46,8 @@ const BINDERFS: &str = "binderfs";
 /// The file that the container sees at /proc/filesystems, in the container's place: no device has this name, either.
 const LIST: &str = "proc-filesystems";
 
-/// The hook that runtimes call in a container's mounts, before these are all that the container sees.
-const HOOK: &str = "createContainer";
+/// The directory of the library that the container's programs preload, in the container's place. No device, either.
+const RING: &str = "ring-library";
 
 /// Options of runtimes that have their value in the next word, before the subcommand.
 const WITH_VALUE: [&str; 6] =
@@ -56,11 +58,31 @@ pub(crate) fn run(options: &OciOptions) -> Result<Infallible, Failure> {
     if let Some(container) = NewContainer::of(arguments)? {
         let names = &options.devices.names;
         let driver_options = cli::driver_options(names, DEVICE_MODE, DeliveryChoice::Auto);
-        container.supply(&options.clients.apply(driver_options))?;
+        container.supply(options.clients.apply(driver_options), options.no_ring)?;
     }
-    let error = Command::new(&options.runtime).args(arguments).exec();
+    let error = Command::new(&options.runtime).args(without_ring(arguments)).exec();
     Err(Failure::new(format!("executing {}", options.runtime.display()), error)
         .advise("--runtime names the runtime: runc, crun, or a path"))
+}
+
+/// Where the subcommand is in the command line of a runtime; behind the last word if there is none.
+fn subcommand_at(arguments: &[OsString]) -> usize {
+    let mut at = 0;
+    while let Some(word) = arguments.get(at).filter(|it| it.as_bytes().starts_with(b"-")) {
+        at += if WITH_VALUE.iter().any(|it| word == it) { 2 } else { 1 };
+    }
+    at.min(arguments.len())
+}
+
+/// The command line, by which commands that are executed in a container use no ring: they have no supervisor, which tells
+/// programs that confine their system calls to leave it.
+fn without_ring(arguments: &[OsString]) -> Vec<OsString> {
+    let mut words = arguments.to_vec();
+    let at = subcommand_at(arguments);
+    if words.get(at).is_some_and(|it| it == "exec") {
+        words.splice(at + 1..at + 1, ["--env".into(), format!("{NO_RING}=1").into()]);
+    }
+    words
 }
 
 /// A container that the runtime is about to make.
@@ -73,18 +95,11 @@ struct NewContainer {
 impl NewContainer {
     /// Reads the command line of a runtime; `None` if that makes no container.
     fn of(arguments: &[OsString]) -> Result<Option<Self>, Failure> {
-        let mut words = arguments.iter();
-        let subcommand = loop {
-            match words.next() {
-                Some(word) if WITH_VALUE.iter().any(|it| word == it) => drop(words.next()),
-                Some(word) if word.as_bytes().starts_with(b"-") => {}
-                other => break other,
-            }
-        };
-        if !subcommand.is_some_and(|it| it == "create" || it == "run") {
+        let at = subcommand_at(arguments);
+        if !arguments.get(at).is_some_and(|it| it == "create" || it == "run") {
             return Ok(None);
         }
-        let rest: Vec<_> = words.collect();
+        let rest: Vec<_> = arguments[at + 1..].iter().collect();
         let Some(id) = rest.last().filter(|it| !it.as_bytes().starts_with(b"-")) else {
             // Help, or a slip, which the runtime knows better.
             return Ok(None);
@@ -109,8 +124,11 @@ impl NewContainer {
     }
 
     /// Starts a driver for the container, and has it asked about the system calls of this process.
-    fn supply(&self, options: &Options) -> Result<(), Failure> {
-        let place = Place::make(&self.id, options)?;
+    fn supply(&self, options: Options, no_ring: bool) -> Result<(), Failure> {
+        let config_file = self.bundle.join("config.json");
+        let mut spec = config::read(&config_file)?;
+        let place = Place::make(&self.id, &options)?;
+        let options = &Options { ring_library: place.ring_library(), ..options };
         let dir = place.binderfs();
         let (ours, theirs) =
             UnixStream::pair().map_err(failed("creating a socket to the driver"))?;
@@ -144,11 +162,20 @@ impl NewContainer {
         // If this fails, the driver ends with our end of the socket.
         place.bind_devices()?;
         place.write_list()?;
-        add_devices(&self.bundle.join("config.json"), &place)?;
-        if let Err(error) = world::be_supervised(&ours) {
-            log::tell(format_args!("anybinder: {}", world::without_supervisor(&error)));
+        let root = self.bundle.join(spec["root"]["path"].as_str().unwrap_or("rootfs"));
+        let ring = match no_ring {
+            true => RingEnvironment::off(),
+            false if preload::suits(&root) => RingEnvironment::place_in(&place.ring()),
+            false => RingEnvironment::without_library(),
+        };
+        let supervised = world::be_supervised(&ours);
+        if let Err(error) = &supervised {
+            log::tell(format_args!("anybinder: {}", world::without_supervisor(error)));
         }
-        Ok(())
+        complete(&mut spec, &place, &ring, supervised.is_ok()).map_err(|why| {
+            Failure::new(format!("adding devices to {}", config_file.display()), why)
+        })?;
+        config::write(&config_file, &spec)
     }
 }
 
@@ -210,6 +237,16 @@ impl Place {
         self.devices.iter().map(|name| self.dir.join(name))
     }
 
+    /// Where the library is that the container's programs preload, if there is one.
+    fn ring(&self) -> PathBuf {
+        self.dir.join(RING)
+    }
+
+    fn ring_library(&self) -> PathBuf {
+        let name = Path::new(RING_LIBRARY).file_name().unwrap_or_default();
+        self.ring().join(name)
+    }
+
     fn list(&self) -> PathBuf {
         self.dir.join(LIST)
     }
@@ -228,7 +265,7 @@ impl Place {
 
     /// Unmounts the file system there; programs that have its devices open keep them.
     fn unmount(&self) {
-        for mounted in self.bound().chain([self.binderfs()]) {
+        for mounted in self.bound().chain([self.ring(), self.binderfs()]) {
             // Nothing is there, or it has been unmounted by hand.
             let _ = mounts::unmount(&mounted);
         }
@@ -244,6 +281,7 @@ impl Place {
         let mut files = self.bound().chain([self.list()]);
         let removed = files
             .try_for_each(|file| unless_gone(fs::remove_file(file)))
+            .and_then(|()| unless_gone(fs::remove_dir(self.ring())))
             .and_then(|()| unless_gone(fs::remove_dir(self.binderfs())))
             .and_then(|()| unless_gone(fs::remove_dir(&self.dir)));
         if let Err(error) = removed {
@@ -261,7 +299,7 @@ fn remove_abandoned(containers: &Path) {
         let dir = entry.path();
         let Ok(lock) = File::open(&dir) else { continue };
         if file_lock::try_lock(&lock).unwrap_or(false) {
-            let is_bound = |name: &String| ![BINDERFS, LIST].contains(&&**name);
+            let is_bound = |name: &String| ![BINDERFS, LIST, RING].contains(&&**name);
             let names = fs::read_dir(&dir).into_iter().flatten().flatten();
             let names = names.filter_map(|file| file.file_name().into_string().ok());
             let devices = names.filter(is_bound).collect();
@@ -270,63 +308,20 @@ fn remove_abandoned(containers: &Path) {
     }
 }
 
-/// Adds the devices of a place to the mounts of a container, but for those whose places are taken.
-fn add_devices(config: &Path, place: &Place) -> Result<(), Failure> {
-    let tried = || format!("adding devices to {}", config.display());
-    let failed = |error: io::Error| {
-        Failure::new(tried(), error).advise("--bundle names the directory that config.json is in")
-    };
-    let mut spec: Value = serde_json::from_slice(&fs::read(config).map_err(failed)?)
-        .map_err(|error| failed(error.into()))?;
+/// Adds to a container's configuration what is in its place, but for what has a place taken there.
+fn complete(
+    spec: &mut Value,
+    place: &Place,
+    ring: &RingEnvironment,
+    is_supervised: bool,
+) -> Result<(), String> {
     let devices = place.devices.iter().map(|name| format!("/dev/{name}")).zip(place.bound());
-    let program = env::current_exe().map_err(failed)?;
-    with_mounts(&mut spec, devices)
-        .and_then(|()| with_hook(&mut spec, &program, &place.list()))
-        .ok_or_else(|| Failure::new(tried(), "it is no configuration of a container"))?;
-    let text = serde_json::to_vec(&spec).map_err(|error| failed(error.into()))?;
-    fs::write(config, text).map_err(failed)
-}
-
-/// Adds mounts of single files to a container's configuration, in the place of those that were added before; `None` if it
-/// is none.
-fn with_mounts(spec: &mut Value, files: impl Iterator<Item = (String, PathBuf)>) -> Option<()> {
-    let spec = spec.as_object_mut()?;
-    let mounts = spec.entry("mounts").or_insert_with(|| json!([])).as_array_mut()?;
-    // Of an earlier container of this bundle.
-    let is_old =
-        |mount: &Value| mount["source"].as_str().is_some_and(|it| it.starts_with(CONTAINERS_DIR));
-    mounts.retain(|mount| !is_old(mount));
-    for (destination, source) in files {
-        if mounts.iter().any(|mount| mount["destination"] == *destination) {
-            continue;
-        }
-        let source = source.to_str()?;
-        let options = ["bind", "rw"];
-        mounts.push(json!({
-            "destination": destination, "source": source, "type": "bind", "options": options,
-        }));
-    }
-    Some(())
-}
-
-/// Adds the hook that shows the list of file systems, in the place of an earlier container's; `None` if there can be none.
-fn with_hook(spec: &mut Value, program: &Path, list: &Path) -> Option<()> {
-    // A member may be there and say `null`.
-    let hooks = spec.as_object_mut()?.entry("hooks").or_insert(Value::Null);
-    if hooks.is_null() {
-        *hooks = json!({});
-    }
-    let hooks = hooks.as_object_mut()?.entry(HOOK).or_insert(Value::Null);
-    if hooks.is_null() {
-        *hooks = json!([]);
-    }
-    let hooks = hooks.as_array_mut()?;
-    let is_old =
-        |hook: &Value| hook["args"][2].as_str().is_some_and(|it| it.starts_with(CONTAINERS_DIR));
-    hooks.retain(|hook| !is_old(hook));
-    let (program, list) = (program.to_str()?, list.to_str()?);
-    hooks.push(json!({ "path": program, "args": ["anybinder", "list-hook", list] }));
-    Some(())
+    let library = (ring.has_library() && is_supervised).then(|| (LIBRARY_DIR.into(), place.ring()));
+    let program = env::current_exe().map_err(|error| error.to_string())?;
+    config::with_mounts(spec, devices.chain(library))
+        .and_then(|()| config::with_hook(spec, &program, &place.list()))
+        .and_then(|()| config::with_variables(spec, |before| ring.variables(is_supervised, before)))
+        .ok_or_else(|| "it is no configuration of a container".to_owned())
 }
 
 #[cfg(test)]
@@ -358,52 +353,16 @@ mod tests {
         }
     }
 
-    fn mounts_of_another_container_are_replaced(spec: &mut Value) {
-        let place =
-            |id: &str| [("/dev/x".to_owned(), Path::new(CONTAINERS_DIR).join(id))].into_iter();
-        with_mounts(spec, place("first")).unwrap();
-        with_mounts(spec, place("second")).unwrap();
-        let sources =
-            spec["mounts"].as_array().unwrap().iter().map(|it| it["source"].as_str().unwrap());
-        assert_eq!(
-            sources.collect::<Vec<_>>(),
-            ["/own", "/x/hwbinder", &format!("{CONTAINERS_DIR}/second")]
-        );
-    }
-
     #[test]
-    fn a_hook_is_added_once_beside_those_of_others() {
-        let mut spec = json!({ "hooks": { "createContainer": null, "poststop": [{}] } });
-        for id in ["first", "second"] {
-            let list = Path::new(CONTAINERS_DIR).join(id).join(LIST);
-            with_hook(&mut spec, Path::new("/usr/bin/anybinder"), &list).unwrap();
+    fn commands_that_are_executed_later_use_no_ring() {
+        let changed = |line: &str| {
+            let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
+            without_ring(&words).join(OsStr::new(" ")).into_string().unwrap()
+        };
+        let line = "--root /run/docker exec -t c sh";
+        assert_eq!(changed(line), "--root /run/docker exec --env ANYBINDER_NO_RING=1 -t c sh");
+        for line in ["", "--root", "run exec", "--root exec create c", "kill c"] {
+            assert_eq!(changed(line), line);
         }
-        let list = format!("{CONTAINERS_DIR}/second/{LIST}");
-        let ours =
-            json!([{ "path": "/usr/bin/anybinder", "args": ["anybinder", "list-hook", list] }]);
-        assert_eq!(spec, json!({ "hooks": { "createContainer": ours, "poststop": [{}] } }));
-        assert_eq!(with_hook(&mut json!({ "hooks": 1 }), Path::new("/x"), Path::new("/y")), None);
-    }
-
-    #[test]
-    fn devices_are_added_where_there_is_none() {
-        let mut spec =
-            json!({"mounts": [{"destination": "/dev/binder", "source": "/own"}], "root": {}});
-        let files =
-            ["binder", "hwbinder"].map(|it| (format!("/dev/{it}"), Path::new("/x").join(it)));
-        with_mounts(&mut spec, files.clone().into_iter()).unwrap();
-        let mounts = spec["mounts"].as_array().unwrap();
-        assert_eq!(mounts.len(), 2);
-        assert_eq!(mounts[0]["source"], "/own");
-        assert_eq!(
-            (&mounts[1]["destination"], &mounts[1]["source"]),
-            (&json!("/dev/hwbinder"), &json!("/x/hwbinder"))
-        );
-        mounts_of_another_container_are_replaced(&mut spec);
-        let mut bare = json!({});
-        assert_eq!(with_mounts(&mut bare, files.clone().into_iter()), Some(()));
-        assert_eq!(bare["mounts"].as_array().unwrap().len(), 2);
-        assert_eq!(with_mounts(&mut json!([]), files.clone().into_iter()), None);
-        assert_eq!(with_mounts(&mut json!({"mounts": 1}), files.into_iter()), None);
     }
 }

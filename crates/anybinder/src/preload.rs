@@ -8,11 +8,11 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use binder_os::credentials;
 use binder_os::namespaces::SetupError;
-use binder_os::private_dev::{self, RING_LIBRARY};
+use binder_os::private_dev::{self, LIBRARY_DIR, RING_LIBRARY};
 
 use crate::failure::{Failure, failed};
 
@@ -23,7 +23,7 @@ const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanybinder_ri
 const PRELOAD: &str = "LD_PRELOAD";
 
 /// Programs that find 1 here use no ring.
-const NO_RING: &str = "ANYBINDER_NO_RING";
+pub(crate) const NO_RING: &str = "ANYBINDER_NO_RING";
 
 /// What AddressSanitizer's runtime is told in programs that are linked to it: not to refuse to start because another
 /// library was loaded before.
@@ -34,31 +34,41 @@ const SANITIZER: (&str, &str) = ("ASAN_OPTIONS", "verify_asan_link_order=0");
 pub(crate) struct RingEnvironment {
     /// Whether no program is to use a ring, not even one that knows how.
     is_off: bool,
-    /// Where the library is, if there is one.
-    library: Option<PathBuf>,
+    /// Whether programs find the library.
+    has_library: bool,
 }
 
 impl RingEnvironment {
     /// Without a ring for any program.
     pub(crate) fn off() -> Self {
-        Self { is_off: true, library: None }
+        Self { is_off: true, has_library: false }
     }
 
     /// For programs that know how to use a ring, or need none. What an outer world preloads is out of sight.
     pub(crate) fn without_library() -> Self {
-        Self { is_off: false, library: None }
+        Self { is_off: false, has_library: false }
     }
 
     /// In a world: places the library, if it can be of use.
     pub(crate) fn place() -> Self {
+        Self::place_in(Path::new(LIBRARY_DIR))
+    }
+
+    /// The same in a new directory, which programs will see where those of worlds do.
+    pub(crate) fn place_in(dir: &Path) -> Self {
         // Without that, the driver takes no segment from any client.
         let told = credentials::are_told().map_err(failed("asking the kernel who calls"));
-        let place = || told.and_then(|()| place().map_err(Failure::from));
-        let library = (!is_off()).then(place).and_then(|placed| {
-            let note = |failure: &Failure| tracing::debug!(%failure, "no library is preloaded");
-            placed.inspect_err(note).ok()
-        });
-        Self { is_off: false, library }
+        let place = || told.and_then(|()| place(dir).map(drop).map_err(Failure::from));
+        let placed = (!is_off()).then(place);
+        if let Some(Err(failure)) = &placed {
+            tracing::debug!(%failure, "no library is preloaded");
+        }
+        Self { is_off: false, has_library: placed.is_some_and(|it| it.is_ok()) }
+    }
+
+    /// Whether programs find the library where worlds have it.
+    pub(crate) fn has_library(&self) -> bool {
+        self.has_library
     }
 
     /// The variables to set. Nothing is preloaded where there is no supervisor, which tells programs that confine their system
@@ -72,15 +82,16 @@ impl RingEnvironment {
     ) -> Vec<(&'static str, OsString)> {
         let preloaded = before(PRELOAD);
         let others = others(preloaded.as_deref().unwrap_or_default());
-        let Some(library) = self.library.as_ref().filter(|_| is_supervised) else {
+        if !self.has_library || !is_supervised {
             let without = preloaded.is_some().then_some((PRELOAD, others));
             let off = self.is_off.then(|| (NO_RING, "1".into()));
             return without.into_iter().chain(off).collect();
-        };
+        }
         let (name, wanted) = SANITIZER;
         let said = before(name).unwrap_or_default();
-        let preloaded = joined(&others, library.as_os_str());
-        vec![(PRELOAD, preloaded), (name, joined(wanted.as_ref(), &said))]
+        let is_said = said.as_bytes().split(|byte| *byte == b':').any(|it| it == wanted.as_bytes());
+        let options = if is_said { said } else { joined(wanted.as_ref(), &said) };
+        vec![(PRELOAD, joined(&others, RING_LIBRARY.as_ref())), (name, options)]
     }
 }
 
@@ -89,9 +100,25 @@ pub(crate) fn is_off() -> bool {
     env::var_os(NO_RING).is_some_and(|it| it == "1")
 }
 
-/// In a world: places the library.
-pub(crate) fn place() -> Result<PathBuf, SetupError> {
-    private_dev::place_library(LIBRARY)
+/// Places the library in a new directory.
+pub(crate) fn place(dir: &Path) -> Result<PathBuf, SetupError> {
+    private_dev::place_library(dir, LIBRARY)
+}
+
+/// The loaders that take the library, where C libraries have them.
+const LOADERS: &[&str] = if cfg!(target_arch = "aarch64") {
+    &["lib/ld-linux-aarch64.so.1", "lib/ld-musl-aarch64.so.1"]
+} else {
+    &["lib64/ld-linux-x86-64.so.2", "lib/ld-musl-x86_64.so.1"]
+};
+
+/// Those of Android, which end a program that may not load what is to be preloaded, such as a 32-bit one.
+const STRICT_LOADERS: [&str; 2] = ["system/bin/linker64", "system/bin/linker"];
+
+/// Whether programs of another root file system may be told to preload the library.
+pub(crate) fn suits(root: &Path) -> bool {
+    let has = |path: &&str| root.join(path).symlink_metadata().is_ok();
+    LOADERS.iter().any(has) && !STRICT_LOADERS.iter().any(has)
 }
 
 /// The libraries to preload besides ours, which an outer world may have named.
@@ -125,6 +152,39 @@ mod tests {
             ),
         ] {
             assert_eq!(joined(&others(before.as_ref()), ours.as_ref()), after, "{before}");
+        }
+    }
+
+    #[test]
+    fn containers_of_android_are_told_of_no_library() {
+        let root = env::temp_dir().join(format!("anybinder-loaders-{}", std::process::id()));
+        let add = |path: &str| {
+            let file = root.join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        };
+        assert!(!suits(&root));
+        add("lib/ld-linux.so.2");
+        assert!(!suits(&root), "it is for 32-bit programs");
+        add(LOADERS[1]);
+        assert!(suits(&root));
+        add("system/bin/linker64");
+        assert!(!suits(&root));
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn the_sanitizer_is_told_once() {
+        let ring = RingEnvironment { is_off: false, has_library: true };
+        let (ours, told) = (RING_LIBRARY, SANITIZER.1);
+        let variables = |said: &'static str| {
+            let before = move |name: &str| (name == SANITIZER.0).then(|| OsString::from(said));
+            ring.variables(true, before)
+        };
+        for (said, after) in
+            [("", told.to_owned()), (told, told.to_owned()), ("a=1", format!("{told}:a=1"))]
+        {
+            assert_eq!(variables(said), [(PRELOAD, ours.into()), (SANITIZER.0, after.into())]);
         }
     }
 }

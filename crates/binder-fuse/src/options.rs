@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use binder_core::{Errno, Inheritance, Limits};
+use binder_os::private_dev::RING_LIBRARY;
 use binder_os::realtime;
 
 use crate::memory;
@@ -48,6 +50,8 @@ pub struct Options {
     pub readers: Option<NonZeroUsize>,
     /// Whether clients may exchange calls with the driver through shared memory.
     pub rings: bool,
+    /// Where this process sees the library by which unmodified programs do, if they could have loaded it.
+    pub ring_library: PathBuf,
 }
 
 /// A device that exists from the start.
@@ -132,6 +136,7 @@ impl Default for Options {
             scheduling: Scheduling::Auto,
             readers: None,
             rings: true,
+            ring_library: RING_LIBRARY.into(),
         }
     }
 }

@@ -7,13 +7,14 @@
 //! program confines itself: before that it is told to leave the ring.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use binder_core::Errno;
 use binder_frontend::RequestContext;
-use binder_os::ring_switch::{self, ProgramSwitch};
+use binder_os::ring_switch::ProgramSwitch;
 use binder_os::seccomp::{NotifyFd, SeccompNotification, TrapAnswer, TrappedCall};
 use binder_os::{FileId, ThreadStatus, injection, proc_files};
 
@@ -36,6 +37,7 @@ const WORKERS_MAX: usize = 32;
 pub struct Supervisor {
     mounts: Arc<Mounts>,
     contexts: Arc<Contexts>,
+    ring_library: Arc<Path>,
 }
 
 /// Answers trapped calls.
@@ -44,6 +46,8 @@ struct TrapHandler {
     contexts: Arc<Contexts>,
     workers: Arc<AtomicUsize>,
     listener: NotifyListener,
+    /// The library by which programs have rings, if they could have loaded it.
+    ring_library: Arc<Path>,
 }
 
 impl Supervisor {
@@ -55,7 +59,8 @@ impl Supervisor {
     /// As reading /proc.
     pub fn new(session: &MountedBinderfs, options: &Options) -> io::Result<Self> {
         let mounts = Arc::new(Mounts::new(session, options)?);
-        Ok(Self { mounts, contexts: Arc::default() })
+        let ring_library = Arc::from(options.ring_library.as_path());
+        Ok(Self { mounts, contexts: Arc::default(), ring_library })
     }
 
     /// Notes that clients have one seccomp filter more than this process: that of the supervisor, by
@@ -70,10 +75,15 @@ impl Supervisor {
     ///
     /// As the kernel; trapped calls fail with `ENOSYS` afterwards.
     pub fn attend(self, listener: NotifyFd) -> io::Result<()> {
-        let Self { mounts, contexts } = self;
+        let Self { mounts, contexts, ring_library } = self;
         let listener = NotifyListener::new(listener)?;
-        let trap_handler =
-            Arc::new(TrapHandler { mounts, contexts, workers: Arc::default(), listener });
+        let trap_handler = Arc::new(TrapHandler {
+            mounts,
+            contexts,
+            workers: Arc::default(),
+            listener,
+            ring_library,
+        });
         let known: Arc<dyn TrapAnswerer> = trap_handler.clone();
         trap_handler.mounts.set_trap_handler(Arc::downgrade(&known));
         while let Some(unanswered) = trap_handler.listener.next()? {
@@ -112,7 +122,7 @@ impl TrapHandler {
         match call {
             TrappedCall::Filter => {
                 self.note_filter(&unanswered);
-                if ring_switch::is_placed() {
+                if self.ring_library.exists() {
                     self.start_worker(unanswered, None);
                 } else {
                     unanswered.answer(TrapAnswer::Proceed);
@@ -191,6 +201,7 @@ impl TrapHandler {
             return unanswered.answer(TrapAnswer::Proceed);
         };
         let (mounts, contexts) = (self.mounts.clone(), self.contexts.clone());
+        let ring_library = self.ring_library.clone();
         let work = move || {
             let outcome = match (unanswered.notification.call, context) {
                 (TrappedCall::Mount { .. }, _) => mounts.mount(&unanswered),
@@ -205,7 +216,7 @@ impl TrapHandler {
                     contexts.move_mount(&unanswered, file.device)
                 }
                 (TrappedCall::Filter, _) => {
-                    if let Err(error) = turn_ring_off(&unanswered) {
+                    if let Err(error) = turn_ring_off(&ring_library, &unanswered) {
                         tracing::debug!(%error, "a program that confines itself keeps to its ring");
                     }
                     Ok(MountAnswer::Proceed)
@@ -232,9 +243,9 @@ impl TrapHandler {
 }
 
 /// Has a program that is about to restrict itself make ioctls: its filter may not know what a ring takes.
-fn turn_ring_off(unanswered: &UnansweredCall) -> io::Result<()> {
+fn turn_ring_off(library: &Path, unanswered: &UnansweredCall) -> io::Result<()> {
     let tid = unanswered.notification.tid;
-    let found = ProgramSwitch::find(ThreadStatus::of(tid)?.tgid, tid)?;
+    let found = ProgramSwitch::find(library, ThreadStatus::of(tid)?.tgid, tid)?;
     // What was looked at is the caller's.
     found.filter(|_| unanswered.is_pending()).map_or(Ok(()), ProgramSwitch::turn_off)
 }

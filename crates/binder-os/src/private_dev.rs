@@ -55,7 +55,11 @@ pub const LIBRARY_DIR: &str = "/dev/.ring";
 /// The library in [`LIBRARY_DIR`].
 pub const RING_LIBRARY: &str = "/dev/.ring/libanybinder_ring.so";
 
-/// Places the library, from where every program of the world can load it. Nothing can be changed there afterwards.
+/// The library's name, in whatever directory programs see at [`LIBRARY_DIR`].
+const LIBRARY_NAME: &str = "libanybinder_ring.so";
+
+/// Places the library in a new directory `dir`: [`LIBRARY_DIR`], from where every program of the world can load it, or
+/// another, which programs are to see there. Nothing can be changed in it afterwards. Returns its place.
 ///
 /// It is a file system of its own, since nothing in /dev may be executed, and of no program's user's making, since a
 /// world has more users than one.
@@ -63,19 +67,18 @@ pub const RING_LIBRARY: &str = "/dev/.ring/libanybinder_ring.so";
 /// # Errors
 ///
 /// [`SetupError`] when it cannot be mounted or filled.
-pub fn place_library(content: &[u8]) -> Result<PathBuf, SetupError> {
-    let dir = Path::new(LIBRARY_DIR);
-    fs::create_dir(dir).map_err(refused(|| format!("creating {LIBRARY_DIR}")))?;
+pub fn place_library(dir: &Path, content: &[u8]) -> Result<PathBuf, SetupError> {
+    fs::create_dir(dir).map_err(refused(|| format!("creating {}", dir.display())))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("tmpfs", dir, "tmpfs", flags, c"mode=0755")
-        .map_err(refused(|| format!("mounting a tmpfs at {LIBRARY_DIR}")))?;
-    let place = PathBuf::from(RING_LIBRARY);
+        .map_err(refused(|| format!("mounting a tmpfs at {}", dir.display())))?;
+    let place = dir.join(LIBRARY_NAME);
     let mode = Permissions::from_mode(0o444);
     fs::write(&place, content)
         .and_then(|()| fs::set_permissions(&place, mode))
         .map_err(refused(|| format!("writing {}", place.display())))?;
     rustix::mount::mount_remount(dir, flags | MountFlags::BIND | MountFlags::RDONLY, c"")
-        .map_err(refused(|| format!("making {LIBRARY_DIR} read-only")))?;
+        .map_err(refused(|| format!("making {} read-only", dir.display())))?;
     Ok(place)
 }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 use binder_ring::RingSwitch;
 
 use crate::client_memory::ClientMemory;
-use crate::private_dev::RING_LIBRARY;
 use crate::proc_files;
 
 const PAGE_BYTES: usize = 4096;
@@ -21,20 +20,15 @@ pub struct ProgramSwitch {
     address: u64,
 }
 
-/// Whether there is a library that programs could have loaded.
-#[must_use]
-pub fn is_placed() -> bool {
-    Path::new(RING_LIBRARY).exists()
-}
-
 impl ProgramSwitch {
-    /// Finds that of process `tgid`, whose thread `tid` waits for us. None if it has not loaded the library.
+    /// Finds that of process `tgid`, whose thread `tid` waits for us. None if it has not loaded the library, which this
+    /// process sees at `library`.
     ///
     /// # Errors
     ///
     /// As for the memory of a client.
-    pub fn find(tgid: u32, tid: u32) -> io::Result<Option<Self>> {
-        let library = proc_files::id_at(Path::new(RING_LIBRARY))?;
+    pub fn find(library: &Path, tgid: u32, tid: u32) -> io::Result<Option<Self>> {
+        let library = proc_files::id_at(library)?;
         let Some((start, len)) = proc_files::find_mapping(tgid, tid, library)? else {
             return Ok(None);
         };
