@@ -6,7 +6,8 @@
 //! the last of these has ended, the kernel tells the driver, which ends, too.
 //!
 //! The container's /proc/filesystems lists binder: a [hook](crate::list_hook) of the runtime's shows it, since runtimes mount
-//! nothing in a /proc themselves.
+//! nothing in a /proc themselves. Its programs preload the library by which those of worlds call through shared memory, if
+//! they can.
 
 mod config;
 
@@ -128,7 +129,8 @@ impl NewContainer {
         let config_file = self.bundle.join("config.json");
         let mut spec = config::read(&config_file)?;
         let place = Place::make(&self.id, &options)?;
-        let options = &Options { ring_library: place.ring_library(), ..options };
+        let ring_library = place.ring_library();
+        let options = &Options { ring_library, rings: options.rings && !no_ring, ..options };
         let dir = place.binderfs();
         let (ours, theirs) =
             UnixStream::pair().map_err(failed("creating a socket to the driver"))?;
@@ -163,10 +165,10 @@ impl NewContainer {
         place.bind_devices()?;
         place.write_list()?;
         let root = self.bundle.join(spec["root"]["path"].as_str().unwrap_or("rootfs"));
-        let ring = match no_ring {
-            true => RingEnvironment::off(),
-            false if preload::suits(&root) => RingEnvironment::place_in(&place.ring()),
-            false => RingEnvironment::without_library(),
+        let ring = if options.rings && preload::suits(&root) {
+            RingEnvironment::place_in(&place.ring())
+        } else {
+            RingEnvironment::without_library()
         };
         let supervised = world::be_supervised(&ours);
         if let Err(error) = &supervised {

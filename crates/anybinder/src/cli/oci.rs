@@ -30,7 +30,7 @@ pub(crate) struct OciOptions {
     #[command(flatten)]
     pub(crate) devices: DeviceArguments,
 
-    /// Have all calls go through the kernel's FUSE, none by shared memory: preload no library for that
+    /// Have all calls go through the kernel's FUSE, none by shared memory: the container's programs preload no library for that
     #[arg(long)]
     pub(crate) no_ring: bool,
 

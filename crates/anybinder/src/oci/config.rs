@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// Where what containers are given is on the host, each in a directory of its own: so what a configuration has from there
-/// is of an earlier container.
+/// The directory of the host that holds what containers are given, each in a directory of its own. A configuration that names
+/// something there names an earlier container's.
 pub(super) const CONTAINERS_DIR: &str = "/run/anybinder/containers";
 
 /// The hook that runtimes call in a container's mounts, before these are all that the container sees.

@@ -119,6 +119,7 @@ for program in unusual_calls confined; do cc -O2 -pthread -o $ROOTFS/$program "$
 anybinder oci run --bundle $BUNDLE {id}
 # The same bundle once more.
 anybinder oci --no-ring run --bundle $BUNDLE {id}
+anybinder oci run --bundle $BUNDLE {id}
 # What the loader of Android's containers may not load ends programs.
 mkdir -p $ROOTFS/system/bin; touch $ROOTFS/system/bin/linker64
 anybinder oci run --bundle $BUNDLE {id}
@@ -140,7 +141,7 @@ anybinder oci delete --force {id}
         );
         return;
     }
-    assert_eq!(told, format!("{by_ring}{by_ioctls}{by_ioctls}by ioctls\n"));
+    assert_eq!(told, format!("{by_ring}{by_ioctls}{by_ring}{by_ioctls}by ioctls\n"));
 }
 
 /// Makes the bundles: of a container that runs `hello_binder`, and of one that mounts binderfs. `change` is what else
