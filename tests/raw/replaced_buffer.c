@@ -9,18 +9,11 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 enum { LOOKS = 200, BUFFER_BYTES = 128 << 10 };
 
 static const char *node, *other;
 static pid_t driver;
-
-static void wait_for(long milliseconds)
-{
-	struct timespec time = { .tv_nsec = milliseconds * 1000000 };
-	nanosleep(&time, NULL);
-}
 
 static void serve(int ready)
 {
@@ -80,7 +73,7 @@ int main(int argc, char **argv)
 		call(open_client_at(node));
 		exit(0);
 	}
-	wait_for(300);
+	usleep(300000);
 	for (int i = 0; i < LOOKS; i++) {
 		struct binder_node_debug_info info = { 0 };
 		int own = open_client_at(node);

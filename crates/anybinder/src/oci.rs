@@ -27,7 +27,7 @@ use binder_fuse::{MountedBinderfs, Options};
 use binder_os::file_lock;
 use binder_os::filesystems;
 use binder_os::mounts;
-use binder_os::private_dev::{LIBRARY_DIR, RING_LIBRARY};
+use binder_os::private_dev::{LIBRARY_DIR, LIBRARY_NAME};
 use binder_os::processes::{self, Fork, Stream};
 use serde_json::Value;
 
@@ -164,19 +164,18 @@ impl NewContainer {
         // If this fails, the driver ends with our end of the socket.
         place.bind_devices()?;
         place.write_list()?;
-        let root = self.bundle.join(spec["root"]["path"].as_str().unwrap_or("rootfs"));
-        let ring = if options.rings && preload::suits(&root) {
-            RingEnvironment::place_in(&place.ring())
-        } else {
-            RingEnvironment::without_library()
-        };
         let supervised = world::be_supervised(&ours);
         if let Err(error) = &supervised {
             log::tell(format_args!("anybinder: {}", world::without_supervisor(error)));
         }
-        complete(&mut spec, &place, &ring, supervised.is_ok()).map_err(|why| {
-            Failure::new(format!("adding devices to {}", config_file.display()), why)
-        })?;
+        let root = self.bundle.join(spec["root"]["path"].as_str().unwrap_or("rootfs"));
+        let ring = if supervised.is_ok() && options.rings && preload::suits(&root) {
+            RingEnvironment::place_in(&place.ring())
+        } else {
+            RingEnvironment::without_library()
+        };
+        complete(&mut spec, &place, &ring)
+            .map_err(|why| Failure::new(config::tried(&config_file), why))?;
         config::write(&config_file, &spec)
     }
 }
@@ -245,8 +244,7 @@ impl Place {
     }
 
     fn ring_library(&self) -> PathBuf {
-        let name = Path::new(RING_LIBRARY).file_name().unwrap_or_default();
-        self.ring().join(name)
+        self.ring().join(LIBRARY_NAME)
     }
 
     fn list(&self) -> PathBuf {
@@ -311,18 +309,13 @@ fn remove_abandoned(containers: &Path) {
 }
 
 /// Adds to a container's configuration what is in its place, but for what has a place taken there.
-fn complete(
-    spec: &mut Value,
-    place: &Place,
-    ring: &RingEnvironment,
-    is_supervised: bool,
-) -> Result<(), String> {
+fn complete(spec: &mut Value, place: &Place, ring: &RingEnvironment) -> Result<(), String> {
     let devices = place.devices.iter().map(|name| format!("/dev/{name}")).zip(place.bound());
-    let library = (ring.has_library() && is_supervised).then(|| (LIBRARY_DIR.into(), place.ring()));
+    let library = ring.has_library().then(|| (LIBRARY_DIR.into(), place.ring()));
     let program = env::current_exe().map_err(|error| error.to_string())?;
     config::with_mounts(spec, devices.chain(library))
         .and_then(|()| config::with_hook(spec, &program, &place.list()))
-        .and_then(|()| config::with_variables(spec, |before| ring.variables(is_supervised, before)))
+        .and_then(|()| config::with_variables(spec, |before| ring.variables(true, before)))
         .ok_or_else(|| "it is no configuration of a container".to_owned())
 }
 

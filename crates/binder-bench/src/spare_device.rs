@@ -8,7 +8,7 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use binder_os::binder_device;
-use binder_os::private_dev::RING_LIBRARY;
+use binder_os::private_dev::{LIBRARY_NAME, RING_LIBRARY};
 
 /// A device that goes with this value.
 #[derive(Debug)]
@@ -54,10 +54,8 @@ impl Drop for SpareDevice {
 
 /// Why this process, and those that it forks, have not loaded the library by which unmodified programs use the ring, if they have not.
 fn why_no_ring_library() -> Option<&'static str> {
-    let name = Path::new(RING_LIBRARY).file_name().and_then(|name| name.to_str());
-    let name = name.unwrap_or(RING_LIBRARY);
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    if maps.lines().any(|line| line.ends_with(name)) {
+    if maps.lines().any(|line| line.ends_with(LIBRARY_NAME)) {
         None
     } else if env::var("LD_PRELOAD").is_ok_and(|named| named.contains(RING_LIBRARY)) {
         Some("a static program preloads no library")

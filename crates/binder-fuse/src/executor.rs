@@ -239,7 +239,7 @@ impl SessionShared {
 
     /// Answers an ioctl that comes to no front end.
     pub(crate) fn refuse_ioctl(&self, unique: u64, error: Errno) {
-        self.answer(unique, Answer::Failed(error), &[], &[]);
+        self.answer(unique, Answer::Failed(error), &[]);
     }
 
     /// Answers a request of whatever kind that ends with an error.
@@ -253,15 +253,24 @@ impl SessionShared {
     /// Answers an ioctl whose call is over.
     pub(crate) fn answer_call(&self, call: &Call, answer: Answer) {
         let (data, returns) = (call.data(), call.returns());
-        match RingCallId::of_unique(call.unique()) {
-            Some(id) => self.answer_in_ring(id, answer, data, returns, call.standing()),
-            None => self.answer(call.unique(), answer, data, returns),
-        }
+        self.answer_telling(call.unique(), answer, data, returns, call.standing());
     }
 
-    pub(crate) fn answer(&self, unique: u64, answer: Answer, data: &[u8], returns: &[u8]) {
+    /// Answers an ioctl that brings no returns.
+    pub(crate) fn answer(&self, unique: u64, answer: Answer, data: &[u8]) {
+        self.answer_telling(unique, answer, data, &[], Standing::default());
+    }
+
+    fn answer_telling(
+        &self,
+        unique: u64,
+        answer: Answer,
+        data: &[u8],
+        returns: &[u8],
+        standing: Standing,
+    ) {
         if let Some(id) = RingCallId::of_unique(unique) {
-            return self.answer_in_ring(id, answer, data, returns, Standing::default());
+            return self.answer_in_ring(id, answer, data, returns, standing);
         }
         let result = match answer {
             Answer::Done => 0,

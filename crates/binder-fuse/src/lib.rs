@@ -50,6 +50,7 @@ mod notify_listener;
 mod open_mode;
 mod opener;
 mod options;
+mod page_bits;
 mod pids;
 mod pressure;
 mod priorities;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use binder_os::{BackingId, FuseDevice, MappedMemory, ReplyOutcome};
 use fuse_wire::notify;
 
+use crate::page_bits::PageBits;
 use crate::private_mapping::PrivateMapping;
 use crate::wire::send;
 
@@ -38,8 +39,8 @@ enum RouteState {
     Passthrough(BackingId),
     Store {
         node: u64,
-        /// Pages that the page cache has as a whole, one bit each.
-        cached: Box<[u64; PAGES / 64]>,
+        /// Pages that the page cache has as a whole.
+        cached: Box<PageBits>,
     },
     Private(Arc<PrivateMapping>),
 }
@@ -58,7 +59,7 @@ impl ReceiveBuffer {
             }
             Route::Store => Self {
                 memory: Arc::new(MappedMemory::private(BUFFER_BYTES)?),
-                route: RouteState::Store { node, cached: Box::new([0; PAGES / 64]) },
+                route: RouteState::Store { node, cached: Box::new(PageBits::NONE) },
             },
             Route::Private => {
                 let memory = Arc::new(MappedMemory::private(BUFFER_BYTES)?);
@@ -113,17 +114,14 @@ impl ReceiveBuffer {
         // A page that is not in the cache yet goes there whole: half a page would be read back
         // from us when the client touches it.
         let (first, end) = (offset / PAGE_BYTES, (offset + len).div_ceil(PAGE_BYTES));
-        let is_cached = |page: usize| cached[page / 64] & (1 << (page % 64)) != 0;
-        let start = if is_cached(first) { offset } else { first * PAGE_BYTES };
-        let stop = if is_cached(end - 1) { offset + len } else { end * PAGE_BYTES };
+        let start = if cached.has(first) { offset } else { first * PAGE_BYTES };
+        let stop = if cached.has(end - 1) { offset + len } else { end * PAGE_BYTES };
         let mut bytes = vec![0; stop - start];
         self.memory.read(start, &mut bytes).map_err(io::Error::other)?;
         let message = notify::store(*node, start as u64, &bytes);
         match device.write(&message.slices().map(IoSlice::new))? {
             ReplyOutcome::Delivered => {
-                for page in first..end {
-                    cached[page / 64] |= 1 << (page % 64);
-                }
+                (first..end).for_each(|page| cached.insert(page));
                 Ok(())
             }
             // The client has closed its file, and no process reads it any more. The request that says so is on its way to us:
@@ -145,9 +143,7 @@ impl ReceiveBuffer {
         let (start, len) = (pages.start * PAGE_BYTES, pages.len() * PAGE_BYTES);
         self.memory.release_pages(start, len)?;
         if let RouteState::Store { node, cached } = &mut self.route {
-            for page in pages {
-                cached[page / 64] &= !(1 << (page % 64));
-            }
+            pages.for_each(|page| cached.remove(page));
             let [start, len] = [start, len].map(i64::try_from);
             let message = notify::inval_inode(
                 *node,

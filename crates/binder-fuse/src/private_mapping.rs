@@ -15,6 +15,7 @@ use binder_os::{FuseDevice, MappedMemory, PinnedMemory};
 use fuse_wire::notify;
 
 use crate::mapping::{PAGE_BYTES, PAGES};
+use crate::page_bits::PageBits;
 use crate::wire::send;
 
 const WORDS: usize = PAGES / 64;
@@ -33,7 +34,7 @@ pub(crate) struct PrivateMapping {
     marked: [AtomicU64; WORDS],
     /// Held while pages are written, so that others who tell the client of what lies there wait: the pages that the
     /// inode's page cache has, of zeros.
-    cached: Mutex<[u64; WORDS]>,
+    cached: Mutex<PageBits>,
 }
 
 impl PrivateMapping {
@@ -43,7 +44,7 @@ impl PrivateMapping {
             memory,
             place: Mutex::default(),
             marked: [const { AtomicU64::new(0) }; WORDS],
-            cached: Mutex::new([0; WORDS]),
+            cached: Mutex::new(PageBits::NONE),
         }
     }
 
@@ -107,20 +108,17 @@ impl PrivateMapping {
     fn write(
         &self,
         device: &FuseDevice,
-        cached: &mut [u64; WORDS],
+        cached: &mut PageBits,
         pages: Range<usize>,
     ) -> io::Result<()> {
         let place = self.place().clone().ok_or(io::ErrorKind::NotFound)?;
         let (memory, base) = &*place;
         // The client gets copies of pages of zeros. The kernel would ask us for those it does not have.
         for page in pages.clone() {
-            let bit = 1 << (page % 64);
-            if cached[page / 64] & bit == 0 {
-                send(
-                    device,
-                    &notify::store(self.node, (page * PAGE_BYTES) as u64, &[0; PAGE_BYTES]),
-                );
-                cached[page / 64] |= bit;
+            if !cached.has(page) {
+                let offset = (page * PAGE_BYTES) as u64;
+                send(device, &notify::store(self.node, offset, &[0; PAGE_BYTES]));
+                cached.insert(page);
             }
         }
         let mut bytes = vec![0; pages.len() * PAGE_BYTES];

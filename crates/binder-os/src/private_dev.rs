@@ -56,7 +56,7 @@ pub const LIBRARY_DIR: &str = "/dev/.ring";
 pub const RING_LIBRARY: &str = "/dev/.ring/libanybinder_ring.so";
 
 /// The library's name, in whatever directory programs see at [`LIBRARY_DIR`].
-const LIBRARY_NAME: &str = "libanybinder_ring.so";
+pub const LIBRARY_NAME: &str = "libanybinder_ring.so";
 
 /// Places the library in a new directory `dir`: [`LIBRARY_DIR`], from where every program of the world can load it, or
 /// another, which programs are to see there. Nothing can be changed in it afterwards. Returns its place.

@@ -27,9 +27,13 @@ pub(super) fn write(config: &Path, spec: &Value) -> Result<(), Failure> {
     text.and_then(|text| fs::write(config, text)).map_err(|error| about(config, error))
 }
 
+/// What is tried where a failure is told of.
+pub(super) fn tried(config: &Path) -> String {
+    format!("adding devices to {}", config.display())
+}
+
 fn about(config: &Path, error: io::Error) -> Failure {
-    Failure::new(format!("adding devices to {}", config.display()), error)
-        .advise("--bundle names the directory that config.json is in")
+    Failure::new(tried(config), error).advise("--bundle names the directory that config.json is in")
 }
 
 /// Adds bind mounts to a container's configuration, in the place of those that were added before; `None` if it

@@ -167,7 +167,7 @@ impl SessionShared {
     /// killed since. Such a call is over at once, for its access may never come to an end.
     pub(crate) fn cancel_interrupted_calls(&self) {
         for (unique, data) in self.detached_calls.take_cancelled() {
-            self.answer(unique, Answer::Interrupted, data.bytes(), &[]);
+            self.answer(unique, Answer::Interrupted, data.bytes());
         }
     }
 
