@@ -25,13 +25,15 @@ pub(crate) fn run() -> Result<(), Failure> {
     stages.conclude()
 }
 
-/// What is played on our driver, and by which doors, which the programs take in turn: the clerk and his assistant have the first two.
-const PLAYS: &[(&str, &str)] = &[
-    ("streams", "fuse"),
-    ("streams", "ring,fuse"),
-    ("conversations", "lane"),
-    ("polls", "ring,fuse,lane,lane"),
-    ("floods", "ring,fuse"),
+/// What is played on our driver, by which doors, which the programs take in turn (the clerk and his assistant have the first two), and what
+/// else is said.
+const PLAYS: &[(&str, &str, &[&str])] = &[
+    ("streams", "fuse", &[]),
+    ("streams", "ring,fuse", &[]),
+    ("streams", "fuse,ring", &["--bind-mounted", "--seeds", "40"]),
+    ("conversations", "lane", &[]),
+    ("polls", "ring,fuse,lane,lane", &[]),
+    ("floods", "ring,fuse", &[]),
 ];
 
 fn run_stages(stages: &Stages) -> Result<(), Stopped> {
@@ -48,11 +50,12 @@ fn run_stages(stages: &Stages) -> Result<(), Stopped> {
 
 /// Plays the same on our driver as was played on a kernel's. Each play waits for much of its time, too.
 fn play(stages: &Stages) -> Result<(), Stopped> {
-    for (plot, doors) in PLAYS {
+    for (plot, doors, options) in PLAYS {
         let mut plays = own();
-        plays.args(["differential", "--plot", plot, "--doors", doors]);
+        plays.args(["differential", "--plot", plot, "--doors", doors]).args(*options);
         plays.env(PROGRAMS_VARIABLE, built_programs());
-        stages.run(&format!("{plot} by {doors}"), &mut plays)?;
+        let name = [&[*plot, "by", *doors], *options].concat().join(" ");
+        stages.run(&name, &mut plays)?;
     }
     Ok(())
 }

@@ -14,6 +14,15 @@ use crate::Failure;
 use crate::oracle::build_for_guest;
 use crate::workspace::{PROGRAMS_VARIABLE, cargo, is_root, root, succeed, target_dir, text};
 
+/// Bind-mounts a node inside a world, and plays there.
+const PLAY_BIND_MOUNTED: &str = r#"
+mount -t tmpfs tmpfs /mnt || exit 1
+for name in binder hwbinder; do
+    touch /mnt/$name && mount --bind /dev/binderfs/$name /mnt/$name || exit 1
+done
+exec "$@" --device /mnt/binder
+"#;
+
 /// How many seeds are recorded.
 const RECORDED: u64 = 100;
 
@@ -214,6 +223,10 @@ pub(crate) struct Plays {
     /// By which doors the players' calls come to our driver, in turn: fuse, ring, lane
     #[arg(long, default_value = "fuse")]
     doors: String,
+    /// Has the players open nodes of our driver that are bind-mounted. One process opens one of them once, so no calls that
+    /// take lanes are played there
+    #[arg(long)]
+    bind_mounted: bool,
     /// Prints how often each command, return, errno and mishap occurred
     #[arg(long, conflicts_with_all = ["record", "show"])]
     counts: bool,
@@ -342,7 +355,11 @@ fn play_here(seeds: &str, options: &Plays) -> Result<String, Failure> {
         None => build_programs()?,
     };
     let mut command = Command::new(programs.join("anybinder"));
-    command.args(["run", "--no-manager", "--"]).arg(programs.join("player"));
+    command.args(["run", "--no-manager", "--"]);
+    if options.bind_mounted {
+        command.args(["sh", "-c", PLAY_BIND_MOUNTED, "sh"]);
+    }
+    command.arg(programs.join("player"));
     let plot = options.plot.name();
     command.args(["--seeds", seeds, "--plot", &plot, "--doors", &options.doors, "--counts"]);
     println!("+ {command:?}");

@@ -399,10 +399,18 @@ impl ClientFile {
         self.private_mapping.is_some()
     }
 
-    /// Writes what was stored to pages of the client's own, if it gets such. It takes as long as the client's memory makes
-    /// it take.
+    /// Writes what was stored to pages of the client's own, if it gets such, and has not unmapped them. It takes as long as
+    /// the client's memory makes it take.
     pub(crate) fn write_private_pages(&self, device: &FuseDevice) -> Result<(), CopyFault> {
-        self.private_mapping.as_ref().map_or(Ok(()), |mapping| mapping.write_marked(device))
+        let Some(mapping) = &self.private_mapping else { return Ok(()) };
+        mapping.write_marked(device).or_else(|fault| {
+            let look = self.place.look(self.payer(), self.tids(), self.id);
+            if !look.finds_none() {
+                return Err(fault);
+            }
+            mapping.set_gone();
+            Ok(())
+        })
     }
 
     /// The numbers of its threads, the first one in front.

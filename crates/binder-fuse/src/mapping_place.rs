@@ -56,9 +56,14 @@ impl MappingPlace {
             return None;
         }
         known.looked_at = Some(Instant::now());
-        let base = known.base;
         drop(known);
-        Some(MappingLook { payer, threads: threads(), file, base, _under_way: self.look.clone() })
+        Some(self.look(payer, threads(), file))
+    }
+
+    /// The same look at once, however long ago the last one was.
+    pub(crate) fn look(&self, payer: Account, threads: Vec<u32>, file: FileId) -> MappingLook {
+        let base = self.known().base;
+        MappingLook { payer, threads, file, base, _under_way: self.look.clone() }
     }
 
     /// Finds out where process `pid` has the file mapped, as one of its threads shows it; and what `pin` makes of that thread's

@@ -28,13 +28,23 @@ pub(crate) struct PrivateMapping {
     node: u64,
     /// What the client is to see.
     memory: Arc<MappedMemory>,
-    /// The client's address space, and where the file is mapped in it, once that is known.
-    place: Mutex<Option<Arc<(PinnedMemory, u64)>>>,
+    place: Mutex<Place>,
     /// Pages with bytes that the client does not have, one bit each.
     marked: [AtomicU64; WORDS],
     /// Held while pages are written, so that others who tell the client of what lies there wait: the pages that the
     /// inode's page cache has, of zeros.
     cached: Mutex<PageBits>,
+}
+
+/// Where the client has the pages.
+#[derive(Debug, Clone, Default)]
+enum Place {
+    #[default]
+    Unknown,
+    /// In this address space, from this address on.
+    At(Arc<(PinnedMemory, u64)>),
+    /// It had them, and has unmapped them.
+    Gone,
 }
 
 impl PrivateMapping {
@@ -51,7 +61,12 @@ impl PrivateMapping {
     /// Notes where the client mapped the file, in an address space that was pinned before the search:
     /// should the client execute another program, nothing is ever written into that one.
     pub(crate) fn set_place(&self, memory: PinnedMemory, base: u64) {
-        *self.place() = Some(Arc::new((memory, base)));
+        *self.place() = Place::At(Arc::new((memory, base)));
+    }
+
+    /// Notes that the client has the file mapped no more. Nothing is written from then on: there is nobody who could see it.
+    pub(crate) fn set_gone(&self) {
+        *self.place() = Place::Gone;
     }
 
     /// Marks pages that are to be written before the client is told of what lies there.
@@ -60,10 +75,12 @@ impl PrivateMapping {
     ///
     /// `NotFound` if it is not known where the client mapped the file.
     pub(crate) fn mark(&self, offset: usize, len: usize) -> io::Result<()> {
-        if self.place().is_none() {
-            return Err(io::ErrorKind::NotFound.into());
+        let pages = offset / PAGE_BYTES..(offset + len).div_ceil(PAGE_BYTES);
+        match *self.place() {
+            Place::At(_) => self.mark_pages(pages),
+            Place::Unknown => return Err(io::ErrorKind::NotFound.into()),
+            Place::Gone => {}
         }
-        self.mark_pages(offset / PAGE_BYTES..(offset + len).div_ceil(PAGE_BYTES));
         Ok(())
     }
 
@@ -111,7 +128,8 @@ impl PrivateMapping {
         cached: &mut PageBits,
         pages: Range<usize>,
     ) -> io::Result<()> {
-        let place = self.place().clone().ok_or(io::ErrorKind::NotFound)?;
+        // Pages are marked where there is a place only.
+        let Place::At(place) = self.place().clone() else { return Ok(()) };
         let (memory, base) = &*place;
         // The client gets copies of pages of zeros. The kernel would ask us for those it does not have.
         for page in pages.clone() {
@@ -127,7 +145,7 @@ impl PrivateMapping {
         memory.write(base.saturating_add(offset as u64), &bytes).map_err(io::Error::other)
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<Arc<(PinnedMemory, u64)>>> {
+    fn place(&self) -> MutexGuard<'_, Place> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -169,6 +187,14 @@ mod tests {
     fn where_nothing_is_known_to_be_mapped_nothing_is_marked() {
         let mapping = mapping();
         assert_eq!(mapping.mark(0, 1).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(runs(&mapping).is_empty());
+    }
+
+    #[test]
+    fn for_a_client_that_has_unmapped_its_pages_none_is_marked() {
+        let mapping = mapping();
+        mapping.set_gone();
+        mapping.mark(0, 1).unwrap();
         assert!(runs(&mapping).is_empty());
     }
 }
