@@ -31,6 +31,7 @@ mod preload;
 mod process_view;
 mod procview;
 mod run;
+mod runtime_dir;
 mod service;
 mod servicemanager;
 mod this_program;

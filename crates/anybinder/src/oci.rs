@@ -31,7 +31,6 @@ use binder_os::private_dev::{LIBRARY_DIR, LIBRARY_NAME};
 use binder_os::processes::{self, Fork, Stream};
 use serde_json::Value;
 
-use self::config::CONTAINERS_DIR;
 use crate::cli::{self, DeliveryChoice, OciOptions};
 use crate::driver::{self, MountPoint};
 use crate::failure::{Failure, failed};
@@ -39,6 +38,7 @@ use crate::log;
 use crate::mount::end_on_signals;
 use crate::preload::{self, NO_RING, RingEnvironment};
 use crate::run::DEVICE_MODE;
+use crate::runtime_dir;
 use crate::world;
 
 /// The binderfs in the place of a container: no device is called so.
@@ -158,7 +158,8 @@ impl NewContainer {
             drop(ours.take());
             prepare()
         };
-        let started = driver::start(&dir, MountPoint::Free, options, prepare, attend, conclude)?;
+        let started = driver::start(&dir, MountPoint::Free, options, prepare, attend, conclude)
+            .inspect_err(|_| place.remove())?;
         started.wait().map_err(failed("waiting for the process that has started the driver"))?;
         let ours = ours.take().expect("only the driver has closed its own");
         // If this fails, the driver ends with our end of the socket.
@@ -205,14 +206,13 @@ impl Place {
     /// Makes a place for a container. It is another one each time: the driver of an earlier container of that name may be
     /// about to remove its own. Those whose drivers were killed go.
     fn make(id: &OsStr, options: &Options) -> Result<Self, Failure> {
-        let containers = Path::new(CONTAINERS_DIR);
-        remove_abandoned(containers);
+        let containers = containers_dir()?;
+        remove_abandoned(&containers);
         let number = std::process::id().to_string();
         let dir =
             containers.join(OsStr::from_bytes(&[id.as_bytes(), b".", number.as_bytes()].concat()));
         let tried = format!("making {}", dir.display());
         let make = || {
-            fs::DirBuilder::new().recursive(true).mode(0o755).create(containers)?;
             // It is locked before another `create` may take it for abandoned. A process that may not read it cannot lock it.
             let hidden = containers.join(format!(".{number}"));
             // A process that was killed right here has left it.
@@ -226,7 +226,7 @@ impl Place {
             place.bound().try_for_each(|file| File::create(file).map(drop))?;
             Ok(place)
         };
-        make().map_err(|error: io::Error| Failure::new(tried, error).advise("run it as root"))
+        make().map_err(|error: io::Error| Failure::new(tried, error))
     }
 
     fn binderfs(&self) -> PathBuf {
@@ -290,6 +290,17 @@ impl Place {
     }
 }
 
+/// The directory of this user's containers, each with a place of its own. A configuration that names something there names an earlier
+/// container's.
+fn containers_dir() -> Result<PathBuf, Failure> {
+    let mut dir = runtime_dir::of_machine()?;
+    for name in [runtime_dir::NAME, "containers"] {
+        dir.push(name);
+        runtime_dir::make(&dir, 0o755)?;
+    }
+    Ok(dir)
+}
+
 /// Removes what is left of places whose drivers were killed.
 fn remove_abandoned(containers: &Path) {
     for entry in fs::read_dir(containers).into_iter().flatten().flatten() {
@@ -313,8 +324,9 @@ fn complete(spec: &mut Value, place: &Place, ring: &RingEnvironment) -> Result<(
     let devices = place.devices.iter().map(|name| format!("/dev/{name}")).zip(place.bound());
     let library = ring.has_library().then(|| (LIBRARY_DIR.into(), place.ring()));
     let program = env::current_exe().map_err(|error| error.to_string())?;
-    config::with_mounts(spec, devices.chain(library))
-        .and_then(|()| config::with_hook(spec, &program, &place.list()))
+    let containers = place.dir.parent().expect("a place is in the directory of containers");
+    config::with_mounts(spec, containers, devices.chain(library))
+        .and_then(|()| config::with_hook(spec, containers, &program, &place.list()))
         .and_then(|()| config::with_variables(spec, |before| ring.variables(true, before)))
         .ok_or_else(|| "it is no configuration of a container".to_owned())
 }

@@ -9,10 +9,6 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// The directory of the host that holds what containers are given, each in a directory of its own. A configuration that names
-/// something there names an earlier container's.
-pub(super) const CONTAINERS_DIR: &str = "/run/anybinder/containers";
-
 /// The hook that runtimes call in a container's mounts, before these are all that the container sees.
 const HOOK: &str = "createContainer";
 
@@ -36,17 +32,17 @@ fn about(config: &Path, error: io::Error) -> Failure {
     Failure::new(tried(config), error).advise("--bundle names the directory that config.json is in")
 }
 
-/// Adds bind mounts to a container's configuration, in the place of those that were added before; `None` if it
-/// is none.
+/// Adds bind mounts to a container's configuration, in the place of those of files in `containers` that were added before; `None` if
+/// it is none.
 pub(super) fn with_mounts(
     spec: &mut Value,
+    containers: &Path,
     files: impl Iterator<Item = (String, PathBuf)>,
 ) -> Option<()> {
     let spec = spec.as_object_mut()?;
     let mounts = spec.entry("mounts").or_insert_with(|| json!([])).as_array_mut()?;
     // Of an earlier container of this bundle.
-    let is_old =
-        |mount: &Value| mount["source"].as_str().is_some_and(|it| it.starts_with(CONTAINERS_DIR));
+    let is_old = |mount: &Value| is_within(containers, &mount["source"]);
     mounts.retain(|mount| !is_old(mount));
     for (destination, source) in files {
         if mounts.iter().any(|mount| mount["destination"] == *destination) {
@@ -61,8 +57,14 @@ pub(super) fn with_mounts(
     Some(())
 }
 
-/// Adds the hook that shows the list of file systems, in the place of an earlier container's; `None` if there can be none.
-pub(super) fn with_hook(spec: &mut Value, program: &Path, list: &Path) -> Option<()> {
+/// Adds the hook that shows a list of file systems, in the place of one for a list in `containers` that was added before; `None` if there
+/// can be none.
+pub(super) fn with_hook(
+    spec: &mut Value,
+    containers: &Path,
+    program: &Path,
+    list: &Path,
+) -> Option<()> {
     // A member may be there and say `null`.
     let hooks = spec.as_object_mut()?.entry("hooks").or_insert(Value::Null);
     if hooks.is_null() {
@@ -73,12 +75,14 @@ pub(super) fn with_hook(spec: &mut Value, program: &Path, list: &Path) -> Option
         *hooks = json!([]);
     }
     let hooks = hooks.as_array_mut()?;
-    let is_old =
-        |hook: &Value| hook["args"][2].as_str().is_some_and(|it| it.starts_with(CONTAINERS_DIR));
-    hooks.retain(|hook| !is_old(hook));
+    hooks.retain(|hook| !is_within(containers, &hook["args"][2]));
     let (program, list) = (program.to_str()?, list.to_str()?);
     hooks.push(json!({ "path": program, "args": ["anybinder", "list-hook", list] }));
     Some(())
+}
+
+fn is_within(containers: &Path, file: &Value) -> bool {
+    file.as_str().is_some_and(|it| Path::new(it).starts_with(containers))
 }
 
 /// Sets variables of a container's process, if it has one; `None` if it can have none.
@@ -111,11 +115,13 @@ pub(super) fn with_variables(
 mod tests {
     use super::*;
 
+    const CONTAINERS_DIR: &str = "/run/anybinder/containers";
+
     fn mounts_of_another_container_are_replaced(spec: &mut Value) {
         let place =
             |id: &str| [("/dev/x".to_owned(), Path::new(CONTAINERS_DIR).join(id))].into_iter();
-        with_mounts(spec, place("first")).unwrap();
-        with_mounts(spec, place("second")).unwrap();
+        with_mounts(spec, CONTAINERS_DIR.as_ref(), place("first")).unwrap();
+        with_mounts(spec, CONTAINERS_DIR.as_ref(), place("second")).unwrap();
         let sources =
             spec["mounts"].as_array().unwrap().iter().map(|it| it["source"].as_str().unwrap());
         assert_eq!(
@@ -129,13 +135,16 @@ mod tests {
         let mut spec = json!({ "hooks": { "createContainer": null, "poststop": [{}] } });
         for id in ["first", "second"] {
             let list = Path::new(CONTAINERS_DIR).join(id).join("list");
-            with_hook(&mut spec, Path::new("/usr/bin/anybinder"), &list).unwrap();
+            with_hook(&mut spec, CONTAINERS_DIR.as_ref(), Path::new("/usr/bin/anybinder"), &list)
+                .unwrap();
         }
         let list = format!("{CONTAINERS_DIR}/second/list");
         let ours =
             json!([{ "path": "/usr/bin/anybinder", "args": ["anybinder", "list-hook", list] }]);
         assert_eq!(spec, json!({ "hooks": { "createContainer": ours, "poststop": [{}] } }));
-        assert_eq!(with_hook(&mut json!({ "hooks": 1 }), Path::new("/x"), Path::new("/y")), None);
+        let mut other = json!({ "hooks": 1 });
+        let [any, program] = ["/x", "/y"].map(Path::new);
+        assert_eq!(with_hook(&mut other, any, program, any), None);
     }
 
     #[test]
@@ -144,7 +153,7 @@ mod tests {
             json!({"mounts": [{"destination": "/dev/binder", "source": "/own"}], "root": {}});
         let files =
             ["binder", "hwbinder"].map(|it| (format!("/dev/{it}"), Path::new("/x").join(it)));
-        with_mounts(&mut spec, files.clone().into_iter()).unwrap();
+        with_mounts(&mut spec, CONTAINERS_DIR.as_ref(), files.clone().into_iter()).unwrap();
         let mounts = spec["mounts"].as_array().unwrap();
         assert_eq!(mounts.len(), 2);
         assert_eq!(mounts[0]["source"], "/own");
@@ -154,10 +163,19 @@ mod tests {
         );
         mounts_of_another_container_are_replaced(&mut spec);
         let mut bare = json!({});
-        assert_eq!(with_mounts(&mut bare, files.clone().into_iter()), Some(()));
+        assert_eq!(
+            with_mounts(&mut bare, CONTAINERS_DIR.as_ref(), files.clone().into_iter()),
+            Some(())
+        );
         assert_eq!(bare["mounts"].as_array().unwrap().len(), 2);
-        assert_eq!(with_mounts(&mut json!([]), files.clone().into_iter()), None);
-        assert_eq!(with_mounts(&mut json!({"mounts": 1}), files.into_iter()), None);
+        assert_eq!(
+            with_mounts(&mut json!([]), CONTAINERS_DIR.as_ref(), files.clone().into_iter()),
+            None
+        );
+        assert_eq!(
+            with_mounts(&mut json!({"mounts": 1}), CONTAINERS_DIR.as_ref(), files.into_iter()),
+            None
+        );
     }
 
     #[test]

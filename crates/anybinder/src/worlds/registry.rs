@@ -6,14 +6,15 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use binder_os::{file_lock, processes};
+use binder_os::file_lock;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, failed};
+use crate::runtime_dir;
 use crate::world_name::WorldName;
 
 /// The worlds of a user.
@@ -65,12 +66,12 @@ const LOG: &str = "log";
 impl Registry {
     /// Finds the user's directory, and makes its missing parts.
     pub(crate) fn open() -> Result<Self, Failure> {
-        let mut dir = own_dir()?;
-        dir.push("anybinder");
-        // Root's is that of the drivers of containers, too, into which those look.
-        make(&dir, 0o755)?;
+        let mut dir = runtime_dir::of_user()?;
+        // It is that of the drivers of containers, too, into which those look.
+        dir.push(runtime_dir::NAME);
+        runtime_dir::make(&dir, 0o755)?;
         dir.push("worlds");
-        make(&dir, PRIVATE)?;
+        runtime_dir::make(&dir, runtime_dir::PRIVATE)?;
         Ok(Self { dir })
     }
 
@@ -101,7 +102,7 @@ impl Registry {
             }
             Err(error) => {
                 let failure = Failure::new(format!("making {}", world.dir.display()), error);
-                Err(failure.advise(OWN_DIRECTORY))
+                Err(failure.advise(runtime_dir::ADVICE))
             }
         }
     }
@@ -212,62 +213,8 @@ pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs())
 }
 
-/// The directory for what belongs to this user while the machine runs.
-fn own_dir() -> Result<PathBuf, Failure> {
-    let (uid, _) = processes::user();
-    let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let of_user = PathBuf::from(format!("/run/user/{uid}"));
-    let of_root = (uid == 0).then(|| PathBuf::from("/run"));
-    for dir in named.into_iter().chain([of_user]).chain(of_root) {
-        if dir.is_absolute() && is_kept_by(&dir, uid) {
-            return Ok(dir);
-        }
-        tracing::info!(dir = %dir.display(), "no directory that only this user can change: passed over");
-    }
-    let shared = PathBuf::from(format!("/tmp/anybinder-{uid}"));
-    make(&shared, PRIVATE)?;
-    Ok(shared)
-}
-
-/// Whether only this user can make files in a directory. A symbolic link is not followed.
-fn is_kept_by(dir: &Path, uid: u32) -> bool {
-    fs::symlink_metadata(dir)
-        .is_ok_and(|found| found.is_dir() && found.uid() == uid && found.mode() & 0o022 == 0)
-}
-
-/// Advice where a directory cannot be made.
-const OWN_DIRECTORY: &str = "set XDG_RUNTIME_DIR to a directory that you alone can change";
-
-/// The mode of a directory that is open to its user alone.
-const PRIVATE: u32 = 0o700;
-
-/// Makes a directory of this user's with a mode that lets others do no more than look, unless there is one that lets them
-/// do no more than that.
-fn make(dir: &Path, mode: u32) -> Result<(), Failure> {
-    let tried = || format!("making the directory {}", dir.display());
-    match DirBuilder::new().mode(mode).create(dir) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            return Err(Failure::new(tried(), error).advise(OWN_DIRECTORY));
-        }
-        Ok(()) | Err(_) => {}
-    }
-    let (uid, _) = processes::user();
-    let found = fs::symlink_metadata(dir).map_err(|error| Failure::new(tried(), error))?;
-    if !found.is_dir() || found.uid() != uid || found.mode() & 0o777 & !mode != 0 {
-        let answer = match mode {
-            PRIVATE => "it is no directory that only this user can open",
-            _ => "it is no directory that only this user can change",
-        };
-        return Err(Failure::new(tried(), answer)
-            .advise("remove it, or set XDG_RUNTIME_DIR to a directory of your own"));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
-
     use super::*;
 
     fn registry() -> (tempfile::TempDir, Registry) {
@@ -312,24 +259,5 @@ mod tests {
         world.write_record(&record).unwrap();
         assert_eq!(world.state(), WorldState::Stopped);
         assert_eq!(world.record().unwrap().devices, ["binder"]);
-    }
-
-    #[test]
-    fn a_directory_that_others_may_change_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let own = dir.path().join("own");
-        make(&own, PRIVATE).unwrap();
-        make(&own, PRIVATE).unwrap();
-        assert_eq!(fs::metadata(&own).unwrap().mode() & 0o777, 0o700);
-        let (uid, _) = processes::user();
-        assert!(is_kept_by(&own, uid) && !is_kept_by(&own, uid + 1));
-        // As the drivers of containers make root's.
-        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(make(&own, PRIVATE).is_err() && make(&own, 0o755).is_ok());
-        fs::set_permissions(&own, fs::Permissions::from_mode(0o770)).unwrap();
-        assert!(make(&own, 0o755).is_err() && !is_kept_by(&own, uid));
-        let link = dir.path().join("link");
-        symlink(dir.path(), &link).unwrap();
-        assert!(make(&link, 0o755).is_err() && !is_kept_by(&link, uid));
     }
 }

@@ -322,3 +322,59 @@ fn podman_makes_containers_with_a_driver_of_their_own() {
     let [_id, hello, name] = told.lines().collect::<Vec<_>>()[..] else { panic!("{told:?}") };
     assert_eq!((hello, name), (HELLO.trim_end(), "phone"));
 }
+
+/// A user who has further ones, and what podman needs for that. The rest is that user's.
+const ORDINARY_USER: &str = r#"
+mkdir -p /mnt/etc /mnt/user/run
+for file in passwd group subuid subgid; do cp /etc/$file /mnt/etc/; done
+echo 'binder-tester:x:1500:1500::/mnt/user:/bin/sh' >>/mnt/etc/passwd
+echo 'binder-tester:x:1500:' >>/mnt/etc/group
+for file in subuid subgid; do echo 'binder-tester:2000000:65536' >>/mnt/etc/$file; done
+for file in passwd group subuid subgid; do mount --bind /mnt/etc/$file /etc/$file; done
+cp --dereference /mnt/bin/anybinder /mnt/user/anybinder-oci; rm /mnt/bin/anybinder-oci
+mkdir $ROOTFS/run $ROOTFS/sys $ROOTFS/etc
+chmod 1777 /dev/shm; chmod 0700 /mnt/user/run; chown --recursive 1500:1500 /mnt/user /mnt/podman
+chown 1500:1500 $ROOTFS $ROOTFS/dev $ROOTFS/proc $ROOTFS/tmp $ROOTFS/mnt $ROOTFS/run $ROOTFS/sys $ROOTFS/etc
+export ROOTFS HOME=/mnt/user XDG_RUNTIME_DIR=/mnt/user/run PATH=/mnt/user:$PATH
+"#;
+
+#[test]
+fn podman_of_an_ordinary_user_makes_them_as_well() {
+    if Command::new("newuidmap").output().is_err() {
+        binder_testkit::skip("newuidmap is not installed");
+        return;
+    }
+    let [lines] = blocks_below("podman", "sh")[..] else { panic!("{GUIDE}") };
+    let as_user = "setpriv --reuid 1500 --regid 1500 --clear-groups sh -e";
+    let script = format!(
+        r#"
+cd /
+{as_user} <<'END' 2>/mnt/said || {{ cat /mnt/said; false; }}
+{lines}
+podman --runtime "$(command -v anybinder-oci)" run --detach --name apart --userns keep-id --rootfs $ROOTFS sleep 1000
+podman exec apart /hello_binder
+podman rm --force --time 0 apart
+# Ends the process that keeps the user's namespaces.
+podman system migrate
+END
+while [ -n "$(ls /mnt/user/run/anybinder/containers)" ]; do sleep 0.01; done
+# Without a user namespace, nobody but root can mount.
+mkdir /mnt/user/bundle; cd /mnt/user/bundle; runc spec
+{as_user} -c 'anybinder-oci run --bundle . test' 2>&1 | sed -n 's/.*: //p'
+ls /mnt/user/run/anybinder/containers
+"#
+    );
+    let told = in_containers("podman", &format!("{PODMAN}{ORDINARY_USER}{script}"));
+    let Some(told) = told else { return };
+    let [_, hello, phone, _, other_hello, apart, refused, advice] =
+        told.lines().collect::<Vec<_>>()[..]
+    else {
+        panic!("{told:?}")
+    };
+    assert_eq!(
+        [hello, phone, other_hello, apart],
+        [HELLO.trim_end(), "phone", HELLO.trim_end(), "apart"]
+    );
+    assert_eq!(refused, "Operation not permitted (os error 1)");
+    assert!(advice.starts_with("mounting needs root"), "{advice}");
+}
