@@ -51,8 +51,8 @@ const LIST: &str = "proc-filesystems";
 const RING: &str = "ring-library";
 
 /// Options of runtimes that have their value in the next word, before the subcommand.
-const WITH_VALUE: [&str; 6] =
-    ["--root", "--log", "--log-format", "--log-level", "--criu", "--cgroup-manager"];
+const WITH_VALUE: [&str; 7] =
+    ["--root", "--log", "--log-format", "--log-level", "--criu", "--cgroup-manager", "--rootless"];
 
 pub(crate) fn run(options: &OciOptions) -> Result<Infallible, Failure> {
     let arguments = &options.arguments;
@@ -348,7 +348,7 @@ mod tests {
                       --pid-file /b/pid 5f3a";
         assert_eq!(container(docker), found("5f3a", "/b"));
         assert_eq!(container("--cgroup-manager=disabled run --bundle=/x c1"), found("c1", "/x"));
-        assert_eq!(container("run -b /x create"), found("create", "/x"));
+        assert_eq!(container("--rootless true run -b /x create"), found("create", "/x"));
         assert_eq!(container("--root create run c"), found("c", "."));
         for line in
             ["", "--version", "start c", "exec c create", "--root create state c", "create --help"]
