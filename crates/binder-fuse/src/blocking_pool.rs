@@ -11,6 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
+use binder_os::affinity;
+
 use crate::quota::Account;
 
 /// How many threads there are at most.
@@ -104,7 +106,10 @@ impl BlockingPool {
     pub(crate) fn start(self: &Arc<Self>) -> io::Result<()> {
         let pool = self.clone();
         self.state().threads += 1;
+        let allowed = affinity::allowed_to_started();
         let started = thread::Builder::new().name("pool".into()).spawn(move || {
+            // If that fails it works where its starter does.
+            let _ = allowed.map(|it| it.apply());
             while let Some(Work { client, run, .. }) = pool.next() {
                 let work = std::panic::AssertUnwindSafe(|| run(WorkStart::OnPool));
                 if std::panic::catch_unwind(work).is_err() {

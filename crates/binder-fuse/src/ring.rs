@@ -186,7 +186,12 @@ impl SessionShared {
     ) -> Option<IoRequest> {
         let mut first = None;
         for begun in begun {
-            match self.run_begun(begun, batch) {
+            let (ring, id) = (begun.ring.clone(), begun.request.id);
+            let left = self.run_begun(begun, batch);
+            if left.is_none() {
+                ring.note_whether_waits(id);
+            }
+            match left {
                 Some(left) if first.is_some() => self.io_queue.push(left),
                 Some(left) => first = Some(left),
                 None => {}

@@ -5,6 +5,7 @@
 //! says so at its head, and those heads are the list to audit.
 
 pub mod acting_user;
+pub mod affinity;
 pub mod binder_client;
 pub mod binder_device;
 pub mod binder_returns;

@@ -76,6 +76,8 @@ pub(crate) struct RingFile {
     has_lane: [AtomicBool; LANES],
     offers: AtomicU32,
     is_gate_shut: AtomicBool,
+    /// Whose threads have waited for what others do.
+    waited: AtomicU32,
     _mapping: Charge,
 }
 
@@ -183,6 +185,7 @@ impl RingFile {
             has_lane: [const { AtomicBool::new(false) }; LANES],
             offers: AtomicU32::new(0),
             is_gate_shut: AtomicBool::new(false),
+            waited: AtomicU32::new(0),
             _mapping: mapping,
         }
     }
@@ -306,6 +309,18 @@ impl RingFile {
     fn with_call<T>(&self, id: RingCallId, work: impl FnOnce(&mut RingCall) -> T) -> Option<T> {
         let mut slot = self.slot(id.slot()?);
         slot.as_mut()?.call.as_mut().filter(|call| call.id == id).map(work)
+    }
+
+    /// A call has been run. If it was not answered, its thread waits for what another does.
+    pub(super) fn note_whether_waits(&self, id: RingCallId) {
+        if let (Some(slot), Some(())) = (id.slot(), self.with_call(id, |_| ())) {
+            self.waited.fetch_or(slot.bit(), Ordering::Relaxed);
+        }
+    }
+
+    /// The slots whose threads have waited so since this was last asked.
+    pub(super) fn take_waited(&self) -> u32 {
+        self.waited.swap(0, Ordering::Relaxed)
     }
 
     /// Answers a call, unless it is over. Returns the request in which its thread waits for that.

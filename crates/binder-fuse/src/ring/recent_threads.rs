@@ -1,10 +1,16 @@
-//! Whether more threads make calls than there are processors.
+//! Which threads make calls, and where they run.
 //!
-//! Then a thread that looks for its answer, instead of sleeping, keeps another from a processor. The driver's own thread may:
-//! all of them wait for it.
+//! If they are more than there are processors, a thread that looks for its answer, instead of sleeping, keeps another from a
+//! processor. The driver's own thread may: all of them wait for it.
+//!
+//! If they are two at most, of one processor, and wait for each other, they and the driver take turns, wherever the driver runs. On
+//! another processor it would be woken there, and wake them across, which takes several times as long. Threads that send one-ways do not
+//! wait: they go on while the driver works on another processor.
 
 use std::sync::LazyLock;
 use std::thread;
+
+use binder_ring::layout::NO_CPU;
 
 /// After this many requests it is looked at anew.
 const PERIOD: u32 = 64;
@@ -18,13 +24,27 @@ pub(super) fn processors() -> u32 {
     *COUNT
 }
 
+/// A caller and its server.
+const PAIR: u32 = 2;
+
 /// The threads that have made the last requests.
 #[derive(Debug)]
 pub(super) struct RecentThreads {
     processors: u32,
     requests: u32,
     threads: u32,
+    place: Place,
     exceed_processors: bool,
+    /// Where the driver had better run, too.
+    common_cpu: Option<u32>,
+}
+
+/// Where threads run.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Unknown,
+    On(u32),
+    Apart,
 }
 
 impl Default for RecentThreads {
@@ -35,7 +55,18 @@ impl Default for RecentThreads {
 
 impl RecentThreads {
     fn new(processors: u32) -> Self {
-        Self { processors, requests: 0, threads: 0, exceed_processors: processors == 1 }
+        let exceed_processors = processors == 1;
+        let (place, common_cpu) = (Place::Unknown, None);
+        Self { processors, requests: 0, threads: 0, place, exceed_processors, common_cpu }
+    }
+
+    /// Notes where the threads of requests ran, which are counted next: `NO_CPU` if that is not known, or is not one processor.
+    pub(super) fn note_cpu(&mut self, cpu: u32) {
+        self.place = match self.place {
+            Place::Unknown if cpu != NO_CPU => Place::On(cpu),
+            Place::On(known) if known == cpu => Place::On(cpu),
+            Place::Unknown | Place::On(_) | Place::Apart => Place::Apart,
+        };
     }
 
     /// Notes requests, and how many of their threads had made none in this period. Says whether another period begins.
@@ -46,8 +77,17 @@ impl RecentThreads {
             return false;
         }
         self.exceed_processors = self.processors == 1 || self.threads > self.processors;
-        (self.requests, self.threads) = (0, 0);
+        self.common_cpu = match self.place {
+            Place::On(cpu) if self.threads <= PAIR => Some(cpu),
+            Place::Unknown | Place::On(_) | Place::Apart => None,
+        };
+        (self.requests, self.threads, self.place) = (0, 0, Place::Unknown);
         true
+    }
+
+    /// The processor on which a pair of threads made all requests of the last period, if it is one.
+    pub(super) fn common_cpu(&self) -> Option<u32> {
+        self.common_cpu
     }
 
     pub(super) fn exceed_processors(&self) -> bool {
@@ -73,6 +113,20 @@ mod tests {
         assert!(!period(&mut recent, 2));
         assert!(period(&mut recent, 3));
         assert!(!period(&mut recent, 1), "each period tells anew");
+    }
+
+    #[test]
+    fn a_pair_of_one_processor_has_that_in_common() {
+        let mut recent = RecentThreads::new(4);
+        let mut common = |threads: u32, cpus: &[u32]| {
+            cpus.iter().for_each(|cpu| recent.note_cpu(*cpu));
+            period(&mut recent, threads);
+            recent.common_cpu()
+        };
+        assert_eq!([common(2, &[3, 3, 3]), common(1, &[1])], [Some(3), Some(1)]);
+        assert_eq!(common(3, &[1, 1]), None, "their work goes on meanwhile");
+        assert_eq!([common(2, &[1, 0, 1]), common(2, &[0, NO_CPU]), common(2, &[])], [None; 3]);
+        assert_eq!([common(2, &[NO_CPU, 0]), common(2, &[0, 0])], [None, Some(0)]);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use binder_os::processes;
 use binder_os::ring_memory::{self, MOST_BELLS};
+use binder_os::{affinity, processes};
 use binder_ring::layout::NO_CPU;
 use binder_ring::{BellState, SlotIndex};
 
@@ -59,7 +59,7 @@ struct Watched {
     ring: Arc<RingFile>,
     /// When it last posted something.
     seen_at: Instant,
-    /// Where its thread ran then.
+    /// Where its threads ran then; `NO_CPU` if not on one processor.
     cpu: u32,
     /// The slots in which something was posted, in this period of the recent threads.
     recent: u32,
@@ -145,6 +145,8 @@ impl WatchList {
             newcomer.ring.set_driver_cpu(self.told_cpu);
             newcomer.ring.bell().set_awake();
             self.watched.push(newcomer);
+            // It may be another user's.
+            note_move(affinity::release());
         }
     }
 
@@ -156,12 +158,15 @@ impl WatchList {
             if posted == 0 {
                 continue;
             }
+            self.recent_threads.note_cpu(watched.cpu);
             requests += posted.count_ones();
             newcomers += (posted & !watched.recent).count_ones();
             watched.recent |= posted;
         }
         if self.recent_threads.note(requests, newcomers) {
-            self.watched.iter_mut().for_each(|watched| watched.recent = 0);
+            // All begin another period.
+            let all_waited = self.watched.iter_mut().fold(true, |all, it| it.end_period() & all);
+            self.follow_clients(all_waited);
             self.tell_cpu();
         }
         requests > 0
@@ -187,6 +192,9 @@ impl WatchList {
         rings: &Rings,
         found: &mut Vec<BegunCall>,
     ) -> io::Result<()> {
+        if self.watched.is_empty() {
+            note_move(affinity::release());
+        }
         self.tell_cpu();
         for watched in &self.watched {
             watched.ring.bell().set(BellState::Asleep);
@@ -226,6 +234,16 @@ impl WatchList {
         self.watched.drain(..).for_each(|watched| watched.leave());
     }
 
+    /// Goes to the processor of two threads that make all requests, if each has waited for the other; stays there while there are
+    /// such. What else runs on their processor may be theirs: so not while another user is watched.
+    fn follow_clients(&self, all_waited: bool) {
+        let mut users = self.watched.iter().map(Watched::user);
+        let first = users.next();
+        let is_one_users = users.all(|user| Some(user) == first);
+        let pair = self.recent_threads.common_cpu().filter(|_| all_waited && is_one_users);
+        note_move(pair.map_or_else(affinity::release, affinity::bind));
+    }
+
     /// Tells clients where the thread runs, or that none of their threads is to look for its answer.
     fn tell_cpu(&mut self) {
         let cpu =
@@ -237,9 +255,22 @@ impl WatchList {
     }
 }
 
+/// Where the thread cannot be moved it is where the scheduler says.
+fn note_move(moved: io::Result<()>) {
+    if let Err(error) = moved {
+        tracing::debug!(%error, "the thread that watches rings stays where it is");
+    }
+}
+
 impl Watched {
     fn user(&self) -> u32 {
         self.file.payer().uid
+    }
+
+    /// Says whether each thread that has made a request in this period has waited for an answer, and begins another.
+    fn end_period(&mut self) -> bool {
+        let recent = std::mem::take(&mut self.recent);
+        recent & !self.ring.take_waited() == 0
     }
 
     /// Takes out the requests that were posted since the thread woke up. Returns their slots.
@@ -254,8 +285,10 @@ impl Watched {
             return 0;
         }
         let before = found.len();
+        let mut cpus = SlotIndex::of_bits(posted).map(|slot| self.ring.client_cpu(slot));
+        let first = cpus.next().unwrap_or(NO_CPU);
+        self.cpu = if cpus.all(|cpu| cpu == first) { first } else { NO_CPU };
         for slot in SlotIndex::of_bits(posted) {
-            self.cpu = self.ring.client_cpu(slot);
             found.extend(BegunCall::take(&self.file, &self.ring, slot, rings.next_sequence()));
         }
         self.in_vain = if found.len() > before { 0 } else { self.in_vain + 1 };

@@ -78,6 +78,40 @@ fn threads_that_begin_at_once_have_a_ring() {
     }
 }
 
+/// Two programs that wait for each other on one processor have the driver's thread there, and no other thread of its; then it is
+/// free again.
+#[test]
+fn the_driver_goes_to_a_processor_that_caller_and_server_share() {
+    let script = r#"
+own=$(grep Cpus_allowed_list /proc/self/status | cut -f 2)
+bound() {
+    for task in /proc/$ANYBINDER_DAEMON_PID/task/*; do
+        allowed=$(grep Cpus_allowed_list $task/status 2>/dev/null | cut -f 2)
+        case $allowed in "$own" | "") ;; *) echo "$(cat $task/comm) $allowed";; esac
+    done
+}
+ANYBINDER_LANES=0 "$(dirname "$0")/rawbinder" ping -n 20000 -s 64 -p same >/dev/null &
+while [ "$(bound)" != "ring 0" ]; do kill -s 0 $! || exit; done
+wait $!
+while [ -n "$(bound)" ]; do sleep 0.01; done
+echo bound and free"#;
+    let is_alone = std::thread::available_parallelism().is_ok_and(|it| it.get() == 1);
+    if is_alone {
+        return skip("there is one processor alone");
+    }
+    let (stage, benchmark) = (stage(), stage_of("rawbinder"));
+    for &user in User::all() {
+        if stage.run_in(user, PRELOADED, PROGRAM, &["way"]) != "by a ring\n" {
+            return skip("this kernel does not say who calls (Linux 6.13), so there is no ring");
+        }
+        assert_eq!(
+            benchmark.run_script(user, PRELOADED, script),
+            "bound and free\n",
+            "as {user:?}"
+        );
+    }
+}
+
 /// Signals, jumps, threads that end, forks, closes and stops, all at once.
 #[test]
 fn disturbed_programs_get_their_own_answers() {
