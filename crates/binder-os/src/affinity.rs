@@ -23,36 +23,35 @@ pub struct Allowed(Box<CpuSet>);
 ///
 /// As sched_getaffinity(2) and sched_setaffinity(2).
 pub fn bind(cpu: u32) -> io::Result<()> {
-    let allowed = match BOUND.take() {
-        Some((at, allowed)) if at == cpu => {
-            BOUND.set(Some((at, allowed)));
-            return Ok(());
-        }
-        Some((_, allowed)) => allowed,
-        None => Allowed(Box::new(sched_getaffinity(None)?)),
-    };
-    let mut only = CpuSet::new();
-    let place = usize::try_from(cpu).ok().filter(|it| *it < CpuSet::MAX_CPU);
-    match place.filter(|it| allowed.0.is_set(*it)) {
-        Some(place) => only.set(place),
-        None => return allowed.apply(),
+    if BOUND.with_borrow(|bound| bound.as_ref().is_some_and(|(at, _)| *at == cpu)) {
+        return Ok(());
     }
-    if let Err(error) = sched_setaffinity(None, &only) {
-        // It is another processor's no more, either.
-        allowed.apply()?;
-        return Err(error.into());
+    release()?;
+    let allowed = Allowed(Box::new(sched_getaffinity(None)?));
+    let only = only(cpu).filter(|_| allowed.0.is_set(cpu as usize));
+    if let Some(only) = only {
+        sched_setaffinity(None, &only)?;
+        BOUND.set(Some((cpu, allowed)));
     }
-    BOUND.set(Some((cpu, allowed)));
     Ok(())
 }
 
-/// Lets the calling thread run where it might before it was bound.
+/// Lets the calling thread run where it might before it was bound, unless somebody has said meanwhile where it may.
 ///
 /// # Errors
 ///
-/// As sched_setaffinity(2).
+/// As sched_getaffinity(2) and sched_setaffinity(2).
 pub fn release() -> io::Result<()> {
-    BOUND.take().map_or(Ok(()), |(_, allowed)| allowed.apply())
+    let Some((cpu, allowed)) = BOUND.take() else { return Ok(()) };
+    if Some(sched_getaffinity(None)?) == only(cpu) { allowed.apply() } else { Ok(()) }
+}
+
+/// This processor alone, if there can be such a one.
+fn only(cpu: u32) -> Option<CpuSet> {
+    let mut only = CpuSet::new();
+    let place = usize::try_from(cpu).ok().filter(|it| *it < CpuSet::MAX_CPU)?;
+    only.set(place);
+    Some(only)
 }
 
 /// Where threads may run that the calling one starts, if they are not to be bound as it is.
@@ -81,11 +80,15 @@ mod tests {
         sched_getaffinity(None).unwrap()
     }
 
+    fn cpus_of(set: &CpuSet) -> Vec<u32> {
+        let cpus = 0..u32::try_from(CpuSet::MAX_CPU).unwrap();
+        cpus.filter(|cpu| set.is_set(*cpu as usize)).collect()
+    }
+
     #[test]
     fn a_thread_is_bound_and_what_it_starts_is_not() {
         let before = allowed();
-        let cpus = 0..u32::try_from(CpuSet::MAX_CPU).unwrap();
-        let own: Vec<_> = cpus.filter(|cpu| before.is_set(*cpu as usize)).collect();
+        let own = cpus_of(&before);
         for cpu in own.iter().chain(own.last()) {
             bind(*cpu).unwrap();
             assert_eq!((allowed().count(), processes::own_cpu()), (1, *cpu));
@@ -100,6 +103,20 @@ mod tests {
         release().unwrap();
         assert_eq!(allowed(), before);
         assert!(allowed_to_started().is_none());
+    }
+
+    #[test]
+    fn who_says_meanwhile_where_a_thread_may_run_is_heard() {
+        let before = allowed();
+        let [first, .., last] = cpus_of(&before)[..] else {
+            return binder_testkit::skip("there is one processor alone");
+        };
+        bind(first).unwrap();
+        let other = only(last).unwrap();
+        sched_setaffinity(None, &other).unwrap();
+        release().unwrap();
+        assert_eq!(allowed(), other);
+        sched_setaffinity(None, &before).unwrap();
     }
 
     #[test]
