@@ -268,7 +268,7 @@ pub fn check(bytes: &[u8]) {
         received: Cell::new(0),
         returns: RefCell::default(),
     };
-    assert_eq!(process.ring.claim(SLOT).map(SlotIndex::number), Some(SLOT));
+    assert_eq!(process.ring.claim(SLOT, SLOT).map(SlotIndex::number), Some(SLOT));
     let mut caller = LaneCaller::new();
     for _ in 0..CALLS {
         // An honest server may look again; the lane is asked for where there is none.

@@ -221,7 +221,7 @@ fn refuse(attached: &Arc<AttachedRing>) {
 
 fn claim(ring: &ClientRing) -> SlotLease {
     let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
-    ring.claim(tid).map_or(SlotLease::NoneFree { calls: 0 }, SlotLease::Held)
+    ring.claim(tid, tid).map_or(SlotLease::NoneFree { calls: 0 }, SlotLease::Held)
 }
 
 /// None if the thread is ending.
@@ -275,7 +275,7 @@ mod tests {
     /// How many slots no thread has. All of them are taken.
     fn free_slots(attached: &Arc<AttachedRing>) -> usize {
         let ring = attached.ring().unwrap();
-        std::iter::from_fn(|| ring.claim(1)).count()
+        std::iter::from_fn(|| ring.claim(1, 1)).count()
     }
 
     #[test]

@@ -78,11 +78,11 @@ impl ClientRing {
         self.is_lost.load(Ordering::Relaxed)
     }
 
-    /// Claims a slot for the thread `tid`. None if none is free.
-    pub fn claim(&self, tid: u32) -> Option<SlotIndex> {
-        // Where a thread looks first depends on it, so that most find a free one at once, on a page of its own.
-        let of =
-            |state: fn(u32) -> bool| slots_for(tid).find(|slot| self.claim_if(*slot, tid, state));
+    /// Claims a slot for the thread `tid`, which looks [near](SlotIndex::all_near) this one first. None if none is free.
+    pub fn claim(&self, tid: u32, near: u32) -> Option<SlotIndex> {
+        let of = |state: fn(u32) -> bool| {
+            SlotIndex::all_near(near).find(|slot| self.claim_if(*slot, tid, state))
+        };
         of(is_free).or_else(|| of(is_of_ended))
     }
 
@@ -111,9 +111,9 @@ impl ClientRing {
         is_claimed
     }
 
-    /// The slot that the thread `tid` has claimed, for callers that cannot keep it.
-    pub fn slot_of(&self, tid: u32) -> Option<SlotIndex> {
-        slots_for(tid).find(|slot| self.thread_of(*slot) == tid)
+    /// The slot that the thread `tid` has claimed near this one, for callers that cannot keep it.
+    pub fn slot_of(&self, tid: u32, near: u32) -> Option<SlotIndex> {
+        SlotIndex::all_near(near).find(|slot| self.thread_of(*slot) == tid)
     }
 
     /// The thread that has claimed a slot, or 0.
@@ -169,11 +169,6 @@ fn is_of_ended(owner: u32) -> bool {
 fn has_ended(tid: u32) -> bool {
     let tid = i32::try_from(tid).ok().and_then(Pid::from_raw);
     tid.is_some_and(|tid| rustix::process::test_kill_process(tid) == Err(rustix::io::Errno::SRCH))
-}
-
-/// All slots, in the order in which a thread looks at them.
-fn slots_for(tid: u32) -> impl Iterator<Item = SlotIndex> {
-    (0..SLOTS).filter_map(move |step| SlotIndex::new((tid % SLOTS + step) % SLOTS))
 }
 
 /// Makes a file of that many bytes, which keeps that size, and maps it for this process alone, not for its children. Returns
@@ -255,8 +250,9 @@ mod tests {
     fn every_thread_gets_a_slot_of_its_own_while_there_are_any() {
         let (ring, _file) = ClientRing::create().expect("a segment");
         // The driver knows them all: there may be no threads of these numbers.
-        let claim =
-            |tid| ring.claim(tid).inspect(|slot| assert!(ring.bind(*slot))).map(SlotIndex::number);
+        let claim = |tid| {
+            ring.claim(tid, tid).inspect(|slot| assert!(ring.bind(*slot))).map(SlotIndex::number)
+        };
         assert_eq!([claim(SLOTS + 3), claim(3), claim(2)], [Some(3), Some(4), Some(2)]);
         let others: BTreeSet<_> = (100..128).map(|tid| claim(tid).expect("a free one")).collect();
         assert_eq!((others.len(), claim(500)), (28, None));
@@ -276,13 +272,13 @@ mod tests {
         }
         let own = own_tid();
         assert!(!has_ended(own));
-        let slots: std::vec::Vec<_> = (0..SLOTS).map_while(|_| ring.claim(own)).collect();
-        assert_eq!((slots.len(), ring.claim(own)), (SLOTS as usize, None));
+        let slots: std::vec::Vec<_> = (0..SLOTS).map_while(|_| ring.claim(own, own)).collect();
+        assert_eq!((slots.len(), ring.claim(own, own)), (SLOTS as usize, None));
         let [first, second] = [slots[3], slots[4]];
         ring.segment.slot(first).owner.store(ended, Ordering::Relaxed);
         ring.segment.slot(second).owner.store(ended | BOUND, Ordering::Relaxed);
         assert_eq!(
-            [ring.claim(own), ring.claim(own)],
+            [ring.claim(own, own), ring.claim(own, own)],
             [Some(first), None],
             "the driver has the other"
         );
@@ -297,31 +293,31 @@ mod tests {
         let mut unused = [slots[7], slots[9]].map(SlotIndex::number);
         unused.sort_unstable();
         assert_eq!(cleared, unused);
-        assert!([ring.claim(own), ring.claim(own)].iter().all(Option::is_some));
-        assert_eq!(ring.claim(own), None);
+        assert!([ring.claim(own, own), ring.claim(own, own)].iter().all(Option::is_some));
+        assert_eq!(ring.claim(own, own), None);
     }
 
     #[test]
     fn a_slot_that_is_claimed_anew_is_unbound_and_idle() {
         let (ring, _file) = ClientRing::create().expect("a segment");
-        let slot = ring.claim(7).expect("a free one");
+        let slot = ring.claim(7, 7).expect("a free one");
         assert!(ring.bind(slot));
         assert!(!ring.bind(slot));
-        assert_eq!((ring.slot_of(7), ring.slot_of(7 + SLOTS)), (Some(slot), None));
+        assert_eq!((ring.slot_of(7, 7), ring.slot_of(7 + SLOTS, 7 + SLOTS)), (Some(slot), None));
         ring.release(slot);
-        assert_eq!(ring.slot_of(7), None);
-        assert_eq!(ring.claim(7), Some(slot));
+        assert_eq!(ring.slot_of(7, 7), None);
+        assert_eq!(ring.claim(7, 7), Some(slot));
         assert!(ring.bind(slot));
         // As of a thread that has ended: the driver takes the slot back.
         let head = ring.segment.slot(slot);
         head.word.post();
         head.owner.store(0, Ordering::Relaxed);
-        assert_eq!(ring.claim(7), Some(slot));
+        assert_eq!(ring.claim(7, 7), Some(slot));
         assert!(head.word.take());
         assert!(!head.word.take());
         // A call has it: it stays.
         ring.release(slot);
-        assert_ne!(ring.claim(7), Some(slot));
+        assert_ne!(ring.claim(7, 7), Some(slot));
     }
 
     #[test]

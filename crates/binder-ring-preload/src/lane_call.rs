@@ -45,7 +45,7 @@ pub(crate) fn exchange(
         }
         return by_ring(ReadWait::UntilReady, &device, slot, memory, call);
     };
-    let parsed = CopiedCommands::of(memory, call, call.write_consumed).parse(lanes.buffers());
+    let parsed = commands_from(call.write_consumed, call, memory, lanes.buffers());
     let system = LaneCall::new(device, slot, memory, busy);
     // SAFETY: this function found the slot free, and asks for it once.
     let thread = unsafe { system.busy.thread() };
@@ -90,7 +90,7 @@ pub(crate) fn free_run(
 ) {
     if lanes.buffers().has_lent() {
         let run = BinderWriteRead { write_size: call.write_consumed, ..*call };
-        CopiedCommands::of(memory, &run, start).parse(lanes.buffers()).free(lanes.buffers());
+        commands_from(start, &run, memory, lanes.buffers()).free(lanes.buffers());
     }
 }
 
@@ -116,34 +116,28 @@ fn adopt(device: &DeviceCalls<'_, '_>, lane: LaneId) -> Result<(), Errno> {
     unsafe { device.ask(ANYBINDER_LANE_ADOPT, &mut lane.number()) }
 }
 
-/// The commands of a call, as they were when they were copied. Of many there are none: those are mostly references and buffers that
-/// are given back.
-struct CopiedCommands {
-    bytes: [u8; COPIED_BYTES],
-    len: Option<usize>,
+/// The commands of a call from `start` on, as they were when they were copied. Of many there are none: those are mostly references and
+/// buffers that are given back.
+#[inline(always)]
+fn commands_from(
+    start: u64,
+    call: &BinderWriteRead,
+    memory: &ProgramMemory<'_>,
+    buffers: &RoomBuffers,
+) -> LaneCommands {
+    let mut bytes = [0; COPIED_BYTES];
+    let len = usize::try_from(call.write_size.saturating_sub(start)).ok();
+    let copied = len.and_then(|len| {
+        let into = bytes.get_mut(..len)?;
+        memory.read_bytes(call.write_buffer.wrapping_add(start), into).then_some(&*into)
+    });
+    match copied {
+        Some(commands) => LaneCommands::parse(commands, buffers),
+        None => LaneCommands::unread(),
+    }
 }
 
 const COPIED_BYTES: usize = 256;
-
-impl CopiedCommands {
-    /// Those from `start` on.
-    fn of(memory: &ProgramMemory<'_>, call: &BinderWriteRead, start: u64) -> Self {
-        let mut bytes = [0; COPIED_BYTES];
-        let len = usize::try_from(call.write_size.saturating_sub(start)).ok();
-        let len = len.filter(|len| {
-            let into = bytes.get_mut(..*len);
-            into.is_some_and(|into| memory.read_bytes(call.write_buffer.wrapping_add(start), into))
-        });
-        Self { bytes, len }
-    }
-
-    fn parse(&self, buffers: &RoomBuffers) -> LaneCommands {
-        match self.len {
-            Some(len) => LaneCommands::parse(&self.bytes[..len], buffers),
-            None => LaneCommands::unread(),
-        }
-    }
-}
 
 /// A call of a thread that may take a lane.
 struct LaneCall<'c, 't> {

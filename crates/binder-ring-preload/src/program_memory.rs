@@ -164,14 +164,16 @@ impl<'n> ProgramMemory<'n> {
     }
 
     /// Whether a range is on the stack, which is looked at where that is not known yet.
+    #[inline(always)]
     fn is_stack(&self, range: &Range<usize>) -> bool {
+        let may_be = range.start >= self.stack_pointer && range.end <= self.stack_limit;
+        may_be && (range.end <= self.stack.get().1 || self.is_more_stack(range))
+    }
+
+    /// Whether a range is on the stack that ends behind what is known of that.
+    #[cold]
+    fn is_more_stack(&self, range: &Range<usize>) -> bool {
         let (start, end) = self.stack.get();
-        if range.start < self.stack_pointer || range.end > self.stack_limit {
-            return false;
-        }
-        if range.end <= end {
-            return true;
-        }
         // Frames between the stack pointer and the range are not the call's: none of their pages is waited for.
         let is_joined =
             range.start <= end || pages(&(end..range.start)).all(syscall::can_write_present);

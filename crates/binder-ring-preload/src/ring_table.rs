@@ -31,7 +31,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 use crate::known_number::KnownNumber;
 use crate::known_thread::{self, KnownThread};
 use crate::lanes::RingLanes;
-use crate::program_memory::StackNote;
+use crate::program_memory::{StackNote, thread_pointer};
 use crate::{canary, environment, processor, syscall, valgrind};
 
 /// How many open files may have a ring; others use ioctls.
@@ -397,7 +397,7 @@ impl<'t> RingUse<'t> {
     fn known_slot(&self) -> Option<SlotIndex> {
         let is_own =
             |slot: &SlotIndex| self.thread_of(*slot).is_own(|| self.ring().thread_of(*slot));
-        SlotIndex::all().find(is_own)
+        SlotIndex::all_near(near_own()).find(is_own)
     }
 
     /// The slot of this thread, to which `fd` means the file. Asks the kernel who it is.
@@ -407,7 +407,7 @@ impl<'t> RingUse<'t> {
             return None;
         }
         let tid = known_thread::own_number();
-        let slot = self.ring().slot_of(tid).or_else(|| self.claim(tid))?;
+        let slot = self.ring().slot_of(tid, near_own()).or_else(|| self.claim(tid))?;
         self.thread_of(slot).learn(tid);
         self.learn(slot, fd);
         Some(slot)
@@ -416,11 +416,11 @@ impl<'t> RingUse<'t> {
     /// The slot that this thread has claimed. Asks the kernel who it is, if the thread is not known.
     #[cold]
     pub(crate) fn claimed_slot(&self) -> Option<SlotIndex> {
-        self.known_slot().or_else(|| self.ring().slot_of(known_thread::own_number()))
+        self.known_slot().or_else(|| self.ring().slot_of(known_thread::own_number(), near_own()))
     }
 
     fn claim(&self, tid: u32) -> Option<SlotIndex> {
-        let slot = self.ring().claim(tid)?;
+        let slot = self.ring().claim(tid, near_own())?;
         self.note_of(slot).clear();
         self.thread_of(slot).forget();
         self.number_of(slot).forget();
@@ -509,6 +509,14 @@ impl Drop for RingUse<'_> {
     fn drop(&mut self) {
         self.count.0.fetch_sub(1, Ordering::Release);
     }
+}
+
+/// Where this thread looks for its slot, by what lies apart for any two threads.
+#[inline(always)]
+fn near_own() -> u32 {
+    // The upper half of a product with about 2^64 by the golden ratio: pointers that are multiples of a stack's size come apart.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    ((thread_pointer() as u64).wrapping_mul(SPREAD) >> 32) as u32
 }
 
 /// Where the ring of a mark lies in the table.

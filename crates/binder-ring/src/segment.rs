@@ -66,6 +66,14 @@ impl SlotIndex {
     pub fn all() -> impl Iterator<Item = Self> {
         (0..SLOTS).map(Self)
     }
+
+    /// All slots, in the order in which a thread looks at them. Where it begins is its own, by any number of it, so that most threads
+    /// find theirs at once, on a page of its own.
+    #[inline]
+    pub fn all_near(near: u32) -> impl Iterator<Item = Self> {
+        let first = near % SLOTS;
+        (first..first + SLOTS).map(|slot| Self(if slot < SLOTS { slot } else { slot - SLOTS }))
+    }
 }
 
 /// A request, as a thread posts it.

@@ -86,7 +86,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let (ring, _) = ClientRing::create().expect("a segment");
-        let slot = ring.claim(5).expect("a free slot");
+        let slot = ring.claim(5, 5).expect("a free slot");
         ring.segment().slot(slot).standing.store(IS_LOOPER, Ordering::Relaxed);
         // Whose driver is gone: it takes nothing over.
         let device = File::open("/dev/null").expect("it can be opened");

@@ -180,7 +180,7 @@ fn read(ring: &ClientRing, script: &[(Asked, Deed, End)]) -> (RingOutcome, u64, 
 /// A ring whose slot 5 is known to the driver, which is awake.
 fn used_ring() -> (ClientRing, OwnedFd) {
     let (ring, file) = ring();
-    assert_eq!(ring.claim(5).map(SlotIndex::number), Some(5));
+    assert_eq!(ring.claim(5, 5).map(SlotIndex::number), Some(5));
     let first = [(Asked::Wait(0), answer as Deed, Answered(Ok(())))];
     assert_eq!(read(&ring, &first), done());
     ring.segment.header().bell.set_awake();
@@ -361,7 +361,7 @@ fn the_end_of_the_driver_ends_the_call_and_the_ring() {
 #[test]
 fn a_thread_that_gets_no_slot_makes_the_ioctl() {
     let (ring, _file) = ring();
-    assert!(ring.claim(5).is_some());
+    assert!(ring.claim(5, 5).is_some());
     let refused = [(Asked::Wait(0), idle as Deed, Answered(Err(Errno::EPERM)))];
     assert_eq!(read(&ring, &refused), nothing(RingOutcome::Refused));
     assert!(!ring.is_lost(), "others may have better luck");
@@ -372,7 +372,7 @@ fn a_thread_that_gets_no_slot_makes_the_ioctl() {
 fn a_call_that_may_have_been_taken_is_not_made_again() {
     // Its first wait was interrupted.
     let (fresh, _file) = ring();
-    assert!(fresh.claim(5).is_some());
+    assert!(fresh.claim(5, 5).is_some());
     let first = [
         (Asked::Wait(0), idle as Deed, Answered(Err(Errno::EINTR))),
         (Asked::Wait(RING_INTERRUPT), idle, Answered(Err(Errno::EPERM))),

@@ -48,6 +48,7 @@ pub struct PlainSend {
 
 impl LaneCommands {
     /// Reads commands.
+    #[inline(always)]
     pub fn parse(commands: &[u8], buffers: &impl ReceivedBuffers) -> Self {
         let mut parsed = Self::default();
         let mut rest = commands;

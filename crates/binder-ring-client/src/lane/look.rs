@@ -1,7 +1,10 @@
 //! A thread of a server that looks for the next call.
 
+#![expect(unsafe_code, reason = "most of the words on which a thread may sleep are never written")]
+
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
-use core::{hint, mem};
+use core::{hint, mem, ptr};
 
 use binder_lane::{LaneSegment, LaneState};
 use binder_ring::PATIENCE_MS;
@@ -53,7 +56,8 @@ pub(super) enum Looked {
 /// The words on which a thread sleeps that looks for calls.
 #[derive(Debug)]
 pub struct LaneWaits {
-    waits: [futex::Wait; MOST_WORDS],
+    /// The first `count` are there.
+    waits: [MaybeUninit<futex::Wait>; MOST_WORDS],
     count: usize,
 }
 
@@ -70,7 +74,8 @@ const MOST_PAUSE: u32 = 1 << 8;
 
 impl Default for LaneWaits {
     fn default() -> Self {
-        Self { waits: [futex::Wait::new(); MOST_WORDS], count: 0 }
+        let waits = [const { MaybeUninit::uninit() }; MOST_WORDS];
+        Self { waits, count: 0 }
     }
 }
 
@@ -82,17 +87,20 @@ impl LaneWaits {
     /// If there are too many.
     #[inline(always)]
     pub fn push(&mut self, word: *const AtomicU32, value: u32, flags: futex::WaitFlags) {
-        let wait = &mut self.waits[self.count];
+        let mut wait = futex::Wait::new();
         wait.val = value.into();
         wait.uaddr = futex::WaitPtr::new(word.cast_mut().cast());
         wait.flags = flags | futex::WaitFlags::SIZE_U32;
+        self.waits[self.count].write(wait);
         self.count += 1;
     }
 
     /// All of them, as futex_waitv(2) takes them.
     #[inline(always)]
     pub fn waits(&self) -> &[futex::Wait] {
-        &self.waits[..self.count]
+        let waits = &self.waits[..self.count];
+        // SAFETY: `push` has written all of these, and such a slice is laid out as one of the values.
+        unsafe { &*(ptr::from_ref(waits) as *const [futex::Wait]) }
     }
 }
 

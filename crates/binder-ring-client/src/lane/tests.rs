@@ -92,7 +92,7 @@ impl Process {
             room: Cell::new(0),
             wanted: Cell::new(0),
         };
-        assert_eq!(process.ring.claim(5).map(SlotIndex::number), Some(5));
+        assert_eq!(process.ring.claim(5, 5).map(SlotIndex::number), Some(5));
         process
     }
 
