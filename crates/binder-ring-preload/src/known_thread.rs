@@ -91,6 +91,12 @@ pub(crate) fn prepare() {
     }
 }
 
+/// Whether threads are known at all.
+#[inline(always)]
+pub(crate) fn are_any() -> bool {
+    TO_NUMBER.load(Ordering::Relaxed) != 0
+}
+
 /// The number of this thread, by the kernel.
 pub(crate) fn own_number() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()

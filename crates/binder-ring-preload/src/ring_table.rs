@@ -138,7 +138,7 @@ impl RingTable {
 
     /// The ring of the open file that `fd` means to this thread at this moment.
     pub(crate) fn find(&self, fd: i32) -> FileRing<'_> {
-        match self.find_known(fd) {
+        match known_thread::are_any().then(|| self.find_known(fd)).flatten() {
             Some((ring, slot)) => FileRing::Ring(ring, Some(slot)),
             None => self.look_up(fd),
         }
@@ -226,11 +226,13 @@ impl RingTable {
         if syscall::set_position(fd, mark.cast_signed()) != mark.cast_signed() {
             return None;
         }
-        if environment::busy_calls().is_some() && offers_lanes(fd) {
-            let known = CALLS_BY_LANES | SERVES_LANES;
-            ring.segment().header().knows_lanes.store(known, Ordering::Relaxed);
+        if offers_lanes(fd) {
             // A filter that keeps a program from lanes may end it for this as well.
             known_thread::prepare();
+            if environment::busy_calls().is_some() {
+                let known = CALLS_BY_LANES | SERVES_LANES;
+                ring.segment().header().knows_lanes.store(known, Ordering::Relaxed);
+            }
         }
         entry.fill(mark, fd, ring);
         entry.enter(mark, processor::own())
