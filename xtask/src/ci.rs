@@ -34,6 +34,7 @@ const PLAYS: &[(&str, &str, &[&str])] = &[
     ("conversations", "lane", &[]),
     ("polls", "ring,fuse,lane,lane", &[]),
     ("floods", "ring,fuse", &[]),
+    ("deaths", "lane,ring,fuse", &[]),
 ];
 
 fn run_stages(stages: &Stages) -> Result<(), Stopped> {

@@ -44,6 +44,8 @@ enum Plot {
     Polls,
     /// Messages that fill receive areas
     Floods,
+    /// Streams or conversations, by turns, of processes that are killed
+    Deaths,
 }
 
 impl Plot {
@@ -64,12 +66,13 @@ impl Plot {
             Self::Conversations => IN_CONVERSATIONS,
             Self::Polls => IN_POLLS,
             Self::Floods => IN_FLOODS,
+            Self::Deaths => IN_DEATHS,
         }
     }
 
     /// Whether calls take lanes where a host has any.
     fn has_lanes(self) -> bool {
-        matches!(self, Self::Conversations | Self::Polls)
+        matches!(self, Self::Conversations | Self::Polls | Self::Deaths)
     }
 }
 
@@ -192,6 +195,24 @@ const IN_FLOODS: &[&str] = &[
     "a process that leaves",
     "a sleeper that is woken",
     "an area without room",
+];
+
+const IN_DEATHS: &[&str] = &[
+    "BC_DEAD_BINDER_DONE",
+    "BC_FREE_BUFFER",
+    "BC_REPLY",
+    "BC_TRANSACTION",
+    "DeadBinder",
+    "DeadReply",
+    "Reply",
+    "Transaction",
+    "TransactionComplete",
+    "a call to a thread that waits for a reply",
+    "a file that arrives",
+    "a process that is killed",
+    "a server that is killed",
+    "a sleeper that is killed",
+    "a sleeper that is woken",
 ];
 
 /// On a busy machine a thread may be taken for asleep whose answer is on its way. So many seeds may differ by that, if they

@@ -7,8 +7,8 @@
 //! The same seed asks every driver the same, as long as they answer the same. A hash says whether two drivers did; with
 //! `--hashes` nothing else is printed of a seed. `--counts` adds how often what occurred. `--doors` says how the players'
 //! calls come to the driver; they take turns. A plot is what is played: `streams` of whatever a client may do,
-//! `conversations`, mostly of plain calls and replies, `polls`, where threads poll before they read, or `floods`, which fill
-//! receive areas.
+//! `conversations`, mostly of plain calls and replies, `polls`, where threads poll before they read, `floods`, which fill
+//! receive areas, or `deaths`, in which processes are killed.
 
 mod command;
 mod conversation;
@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use binder_testkit::{DeviceRig, Doors, Rig, act_if_asked};
+use rustix::process::{Resource, Rlimit};
 use troupe::Plot;
 
 struct Arguments {
@@ -74,6 +75,13 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     };
+    // Of each who is killed two stay open.
+    let most = rustix::process::getrlimit(Resource::Nofile).maximum;
+    let limit = Rlimit { current: most, maximum: most };
+    if let Err(error) = rustix::process::setrlimit(Resource::Nofile, limit) {
+        eprintln!("player: more files: {error}");
+        return ExitCode::FAILURE;
+    }
     let second = arguments.device.with_file_name("hwbinder");
     // Players act for various users.
     for device in [&arguments.device, &second] {

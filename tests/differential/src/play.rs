@@ -20,7 +20,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::command::Command;
 use crate::flood::Flow;
-use crate::troupe::{Plot, READ_BYTES, Sleep, Troupe};
+use crate::troupe::{Plot, READ_BYTES, Seat, Sleep, Troupe};
 
 /// A call by a lane is taken back after 4 ms.
 const TAKEN_BACK_AFTER: Duration = Duration::from_millis(10);
@@ -39,6 +39,8 @@ pub(crate) struct Play<'t, 'r> {
     has_called: bool,
     /// What a flood consists of.
     pub(crate) flow: Flow,
+    /// Whether those who are killed converse.
+    converses: bool,
 }
 
 /// Plays a seed and returns what came of it, line by line.
@@ -50,6 +52,7 @@ pub(crate) fn play(troupe: &mut Troupe<'_>, seed: u64) -> String {
         trace: String::new(),
         has_called: false,
         flow: Flow::of_seed(seed),
+        converses: !seed.is_multiple_of(2),
     };
     play.introduce_all();
     if play.troupe.plot == Plot::Floods {
@@ -76,6 +79,9 @@ impl Play<'_, '_> {
             Plot::Streams => self.step_of_stream(),
             Plot::Conversations | Plot::Polls => self.step_of_conversation(),
             Plot::Floods => self.step_of_flood(),
+            Plot::Deaths if self.dice.one_in(if self.converses { 50 } else { 20 }) => self.die(),
+            Plot::Deaths if self.converses => self.step_of_conversation(),
+            Plot::Deaths => self.step_of_stream(),
         }
     }
 
@@ -508,6 +514,33 @@ impl Play<'_, '_> {
         {
             self.interrupt_seat(of, 0);
         }
+        let mode = self.dice.pick(&[Mode::Blocking, Mode::Nonblocking]);
+        self.troupe.come_back(index, mode);
+    }
+
+    /// A process is killed, whatever its threads do, and another begins in its place.
+    fn die(&mut self) {
+        let index = self.dice.roll_index(self.troupe.members.len());
+        note!(self, "p{index} is killed\n");
+        let has_lanes = self.troupe.has_lanes();
+        self.troupe.count("a process that is killed");
+        let is_any = |found: fn(&Seat) -> bool, troupe: &Troupe<'_>| {
+            troupe.members[index].seats.iter().any(found)
+        };
+        if is_any(|seat| seat.parked.is_some(), self.troupe) {
+            self.troupe.count("a sleeper that is killed");
+        }
+        if is_any(|seat| seat.serves > 0, self.troupe) {
+            self.troupe.count("a server that is killed");
+        }
+        if self.troupe.rig.has_lane(self.troupe.members[index].host) {
+            self.troupe.count("a process with a lane that is killed");
+        }
+        self.troupe.replace(index);
+        if has_lanes {
+            std::thread::sleep(MISSED_AFTER);
+        }
+        self.note_woken();
         let mode = self.dice.pick(&[Mode::Blocking, Mode::Nonblocking]);
         self.troupe.come_back(index, mode);
     }

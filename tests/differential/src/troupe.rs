@@ -24,6 +24,8 @@ pub(crate) enum Plot {
     Polls,
     /// Messages of one length, faster than they are read and freed.
     Floods,
+    /// Streams or conversations, by turns, of processes that are killed in the middle.
+    Deaths,
 }
 
 impl Plot {
@@ -33,6 +35,7 @@ impl Plot {
             "conversations" => Some(Self::Conversations),
             "polls" => Some(Self::Polls),
             "floods" => Some(Self::Floods),
+            "deaths" => Some(Self::Deaths),
             _ => None,
         }
     }
@@ -41,13 +44,13 @@ impl Plot {
     fn area_bytes(self) -> usize {
         match self {
             Self::Streams | Self::Floods => 64 << 10,
-            Self::Conversations | Self::Polls => 1 << 20,
+            Self::Conversations | Self::Polls | Self::Deaths => 1 << 20,
         }
     }
 
     fn cast(self) -> &'static [Role] {
         match self {
-            Self::Streams | Self::Floods => &[FIRST_DEVICE; 4],
+            Self::Streams | Self::Floods | Self::Deaths => &[FIRST_DEVICE; 4],
             Self::Conversations | Self::Polls => &[
                 FIRST_DEVICE,
                 FIRST_DEVICE,
@@ -234,6 +237,16 @@ impl<'r> Troupe<'r> {
             troupe.members.push(member);
         }
         troupe
+    }
+
+    /// Kills a process, and waits until the driver has forgotten it. Another takes its place, which has no file yet.
+    pub(crate) fn replace(&mut self, index: usize) {
+        let Member { device, host, pid, .. } = self.members[index];
+        assert_eq!(self.members_of_host(index).count(), 1, "it is a program of its own");
+        self.rig.kill(host);
+        self.await_end_of(pid);
+        self.members[index] = self.hire(&Role { device, elder: None });
+        self.leave(index);
     }
 
     fn hire(&self, role: &Role) -> Member {
