@@ -5,8 +5,9 @@
 
 use binder_rpc::handshake;
 use binder_rpc::{
-    Address, CallDirection, Ending, Entered, Inbox, Listed, Oneway, ProtocolVersion, Released,
-    RpcMessage, RpcTransaction, SessionLimits, SessionObjects, SessionSide, Turns, encode, special,
+    Address, CallDirection, CallStack, Ending, Entered, Inbox, Listed, Oneway, ProtocolVersion,
+    Released, RpcMessage, RpcTransaction, SessionLimits, SessionObjects, SessionSide, encode,
+    special,
 };
 
 /// Small, so that they are reached.
@@ -26,7 +27,7 @@ const LIMITS: SessionLimits = SessionLimits {
 
 struct Peer {
     session: SessionObjects<u32, Address, u32>,
-    turns: Turns,
+    turns: CallStack,
     inbox: Inbox<u32>,
     to_send: Vec<u8>,
 }
@@ -50,7 +51,7 @@ pub fn check(bytes: &[u8]) {
     };
     let mut peer = Peer {
         session: SessionObjects::new(role, version, LIMITS),
-        turns: Turns::new(direction),
+        turns: CallStack::new(direction),
         inbox: Inbox::default(),
         to_send: Vec::new(),
     };

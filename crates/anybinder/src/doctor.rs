@@ -73,7 +73,7 @@ struct Machine {
 
 /// How a world would be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum WorldKind {
     Passthrough,
     Store,
     StoreInUserNamespace,
@@ -97,13 +97,14 @@ impl Machine {
         }
     }
 
-    fn way_of_run(&self) -> Option<Way> {
-        self.way_of_mount().or(self.user_namespace.is_ok().then_some(Way::StoreInUserNamespace))
+    fn way_of_run(&self) -> Option<WorldKind> {
+        self.way_of_mount()
+            .or(self.user_namespace.is_ok().then_some(WorldKind::StoreInUserNamespace))
     }
 
-    fn way_of_mount(&self) -> Option<Way> {
-        let passthrough = self.passthrough.is_ok().then_some(Way::Passthrough);
-        passthrough.or(self.mounts.is_ok().then_some(Way::Store))
+    fn way_of_mount(&self) -> Option<WorldKind> {
+        let passthrough = self.passthrough.is_ok().then_some(WorldKind::Passthrough);
+        passthrough.or(self.mounts.is_ok().then_some(WorldKind::Store))
     }
 
     fn findings(&self) -> Vec<Finding> {
@@ -208,16 +209,16 @@ impl Machine {
         }
     }
 
-    fn verdict(check: &'static str, way: Option<Way>, advice: &str) -> Finding {
+    fn verdict(check: &'static str, way: Option<WorldKind>, advice: &str) -> Finding {
         match way {
-            Some(Way::Passthrough) => {
+            Some(WorldKind::Passthrough) => {
                 Finding::good(check, "works; received data by passthrough, the fastest way")
             }
-            Some(Way::Store) => Finding::good(
+            Some(WorldKind::Store) => Finding::good(
                 check,
                 "works; received data through the page cache, as there is no passthrough",
             ),
-            Some(Way::StoreInUserNamespace) => Finding::good(
+            Some(WorldKind::StoreInUserNamespace) => Finding::good(
                 check,
                 "works in a user namespace; received data through the page cache, as passthrough \
                  is only for root",

@@ -24,7 +24,7 @@ mod log;
 mod man;
 mod metrics;
 mod mount;
-mod mount_turn;
+mod mount_lock;
 mod mounts;
 mod oci;
 mod preload;

@@ -17,7 +17,7 @@ use crate::limits_file::LimitsFile;
 use crate::links::{self, Links};
 use crate::log;
 use crate::metrics;
-use crate::mount_turn::MountTurn;
+use crate::mount_lock::MountLock;
 use crate::mounts::{self, MountState};
 use crate::servicemanager;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
         driver_options.limits = limits.read()?;
     }
     let metrics = metrics::listen(options.metrics.address)?;
-    let turn = MountTurn::wait_at(&dir);
+    let turn = MountLock::wait_at(&dir);
     let place = place_at(&dir, options.replace)?;
     let (dev, devices) = (Path::new(links::DEV), &options.devices.names);
     let links = match (options.links, options.no_links) {

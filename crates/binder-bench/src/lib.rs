@@ -8,6 +8,7 @@
 mod actor;
 mod affinity;
 mod bench;
+mod bench_device;
 mod daemon;
 mod error;
 mod find_bit;
@@ -28,7 +29,6 @@ mod serial_fraction;
 mod service;
 mod session;
 mod soak;
-mod spare_device;
 mod statistics;
 mod stream;
 mod table;

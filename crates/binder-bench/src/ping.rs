@@ -24,6 +24,7 @@ use ::binder::transport::driver::DeviceOptions;
 use binder_os::lanes_wanted_after;
 
 use crate::actor::Actor;
+use crate::bench_device::BenchDevice;
 use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
 use crate::ping::binder::Completions;
@@ -34,7 +35,6 @@ use crate::ping::trace::StreamFollower;
 use crate::report::BenchReport;
 use crate::service;
 use crate::session::DriverSession;
-use crate::spare_device::SpareDevice;
 use crate::statistics::{Samples, ratio};
 use crate::table::{self, TextTable};
 use crate::target::BenchTarget;
@@ -190,7 +190,7 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
     let daemon = options.target.daemon();
     // Before the servers: a thread that the daemon starts for them is pinned from its first moment.
     let _pinned = options.target.pin_daemon(cores.daemon, report)?;
-    let spare = spare_device(options, report)?;
+    let spare = bench_device(options, report)?;
     let mut peers = assemble(options, daemon, spare.as_ref(), cores, report)?;
     peers.retain(|peer| options.only.is_empty() || options.only.contains(&peer.what));
 
@@ -256,15 +256,15 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
 }
 
 /// Makes a device for programs that know nothing of rings, if there are to be such.
-fn spare_device(
+fn bench_device(
     options: &PingOptions,
     report: &mut BenchReport<'_>,
-) -> Result<Option<SpareDevice>, BenchError> {
+) -> Result<Option<BenchDevice>, BenchError> {
     let device = options.target.device();
     if is_of_kernel(device) {
         return Ok(None);
     }
-    match SpareDevice::of_unmodified(device) {
+    match BenchDevice::of_unmodified(device) {
         Ok(device) => Ok(Some(device)),
         Err(reason) => {
             report.note(&format!("unmodified programs are left out: {reason}"))?;
@@ -277,7 +277,7 @@ fn spare_device(
 fn assemble(
     options: &PingOptions,
     daemon: Option<Daemon>,
-    spare: Option<&SpareDevice>,
+    spare: Option<&BenchDevice>,
     cores: Cores,
     report: &mut BenchReport<'_>,
 ) -> Result<Vec<Peer>, BenchError> {
@@ -323,7 +323,7 @@ fn assemble(
                 .note(&format!("calls by shared memory are left out: no {}", device.display()))?;
         }
     }
-    if let Some(device) = spare.map(SpareDevice::path) {
+    if let Some(device) = spare.map(BenchDevice::path) {
         let open = DriverSession::open_unmodified;
         let server = shared(service::start_with(device, cores.server, open)?);
         let client = binder::start(device, cores.client, None, open)?;

@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::actor::{Actor, ActorLink};
 use crate::affinity::{self, PinnedSelf};
+use crate::bench_device::BenchDevice;
 use crate::error::BenchError;
 use crate::report::BenchReport;
 use crate::service::{self, ECHO, OpenSession};
 use crate::session::DriverSession;
-use crate::spare_device::SpareDevice;
 use crate::statistics::{Samples, ratio};
 use crate::table::{self, TextTable};
 use crate::target::BenchTarget;
@@ -98,7 +98,7 @@ struct Crowd {
     what: What,
     clients: Vec<Actor>,
     _servers: Vec<Actor>,
-    _spares: Vec<SpareDevice>,
+    _spares: Vec<BenchDevice>,
     samples: Samples,
     /// Of all rounds, from the first call of any client to the last return of any.
     run_ns: u64,
@@ -144,7 +144,7 @@ pub(crate) fn run(
     report: &mut BenchReport<'_>,
 ) -> Result<(), BenchError> {
     let settings = options.settings();
-    if let Err(reason) = SpareDevice::of_unmodified(options.target.device()) {
+    if let Err(reason) = BenchDevice::of_unmodified(options.target.device()) {
         report.note(&format!("unmodified programs are left out: {reason}"))?;
     }
     let bar = report.progress(settings.len() * options.rounds as usize * 4);
@@ -227,10 +227,10 @@ fn assemble(options: &ThroughputOptions, setting: Setting) -> Result<Vec<Crowd>,
         let devices: Vec<_> = devices.iter().map(PathBuf::as_path).collect();
         crowds.push(crowd(what, &devices, open)?);
     }
-    let spares = (0..setting.devices).map(|_| SpareDevice::of_unmodified(options.target.device()));
+    let spares = (0..setting.devices).map(|_| BenchDevice::of_unmodified(options.target.device()));
     // Why there are none was told.
     if let Ok(spares) = spares.collect::<Result<Vec<_>, _>>() {
-        let devices: Vec<_> = spares.iter().map(SpareDevice::path).collect();
+        let devices: Vec<_> = spares.iter().map(BenchDevice::path).collect();
         let unmodified = crowd(What::Unmodified, &devices, DriverSession::open_unmodified)?;
         crowds.push(Crowd { _spares: spares, ..unmodified });
     }

@@ -18,8 +18,8 @@ use binder_core::{
     MappingArea, NamespaceId, Opener, PidTable, ProcessKey, ReceiveBuffers, TraceEvent, UidMap,
 };
 use binder_frontend::{
-    AccessEnd, Action, Answer, Call, CallingThread, Event, Frontend, IoctlData, MemoryAccess,
-    RequestContext, Spares,
+    AccessEnd, Action, Answer, Call, CallingThread, Event, FreeLists, Frontend, IoctlData,
+    MemoryAccess, RequestContext,
 };
 use binder_uapi::{
     ANYBINDER_DEFER_COMPLETIONS, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION,
@@ -120,7 +120,7 @@ struct World {
     clients: Vec<Client>,
     actions: Vec<Action<usize>>,
     events: Vec<TraceEvent>,
-    spares: Spares,
+    free_lists: FreeLists,
     last_unique: u64,
     answers: usize,
 }
@@ -150,7 +150,7 @@ impl World {
             buffers: Buffers(vec![0; 1 << 20]),
             actions: Vec::new(),
             events: Vec::new(),
-            spares: Spares::default(),
+            free_lists: FreeLists::default(),
             last_unique: 0,
             answers: 0,
         }
@@ -163,9 +163,9 @@ impl World {
         let request =
             RequestContext { unique, process, tid, uid: 0, argument: 0, is_compat: false };
         let data = IoctlData::new(bytes).expect("a struct of the driver's");
-        let mut call: Box<Call> = self.spares.call(request, data);
+        let mut call: Box<Call> = self.free_lists.call(request, data);
         if let Ok(wanted) = zerocopy::FromBytes::read_from_bytes(bytes)
-            && let Some(mut access) = self.spares.fetch(request, &wanted)
+            && let Some(mut access) = self.free_lists.fetch(request, &wanted)
         {
             if let MemoryAccess::Commands(call, commands) = &mut access.access {
                 commands.fetch_next(call, &mut self.clients[client].memory);
@@ -196,7 +196,7 @@ impl World {
             self.events.clear();
         }
         self.frontend.take_actions(&mut self.actions);
-        self.frontend.balance_spares(&mut self.spares);
+        self.frontend.balance_free_lists(&mut self.free_lists);
         let mut actions = std::mem::take(&mut self.actions);
         for action in actions.drain(..) {
             self.act(action);
@@ -211,7 +211,7 @@ impl World {
             Action::Answer { call, answer } => {
                 assert_eq!(answer, Answer::Done);
                 self.answers += 1;
-                self.spares.keep_call(call);
+                self.free_lists.keep_call(call);
             }
             Action::Access { file, mut access } => {
                 match &mut access.access {
@@ -228,8 +228,8 @@ impl World {
                 match access.take_ended_call() {
                     Some(call) => {
                         self.answers += 1;
-                        self.spares.keep_call(call);
-                        self.spares.keep_access(access);
+                        self.free_lists.keep_call(call);
+                        self.free_lists.keep_access(access);
                     }
                     None => self.handle(Event::Accessed(access)),
                 }

@@ -13,10 +13,10 @@ use crate::action::{Action, Answer};
 use crate::calls::{Call, CallState, Calls};
 use crate::event::Event;
 use crate::file_state::FileState;
+use crate::free_lists::FreeLists;
 use crate::ioctl::{Ioctl, IoctlData};
 use crate::request::{CallingThread, RequestContext};
 use crate::slot_table::SlotTable;
-use crate::spares::Spares;
 
 /// The front end of one device. `F` is what the executor wants to know an open file by.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Frontend<F> {
     pub(crate) actions: Vec<Action<F>>,
     /// Processes that have not come to their end, the first to go on with in front.
     pub(crate) ending: VecDeque<ProcessKey>,
-    pub(crate) spares: Spares,
+    pub(crate) free_lists: FreeLists,
     /// Whether sends that go wrong are told.
     pub(crate) has_reports: bool,
     /// Whether threads inherit priorities from those whose calls they serve.
@@ -45,7 +45,7 @@ impl<F: Clone> Frontend<F> {
             calls: Calls::default(),
             actions: Vec::new(),
             ending: VecDeque::new(),
-            spares: Spares::default(),
+            free_lists: FreeLists::default(),
             has_reports,
         }
     }
@@ -70,9 +70,9 @@ impl<F: Clone> Frontend<F> {
         }
     }
 
-    /// Evens out the memory kept for the next calls, here and in `spares`.
-    pub fn balance_spares(&mut self, spares: &mut Spares) {
-        spares.balance(&mut self.spares);
+    /// Evens out the memory kept for the next calls, here and in `free_lists`.
+    pub fn balance_free_lists(&mut self, free_lists: &mut FreeLists) {
+        free_lists.balance(&mut self.free_lists);
     }
 
     /// What the executor knows an open file by.
@@ -350,7 +350,7 @@ impl<F: Clone> Frontend<F> {
         self.files.shrink();
         self.calls.shrink();
         // The next call makes others, with no more memory than it needs.
-        self.spares = Spares::default();
+        self.free_lists = FreeLists::default();
         self.ending.shrink_to_fit();
         self.actions.shrink_to_fit();
     }

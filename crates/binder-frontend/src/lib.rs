@@ -11,7 +11,7 @@
 //! to handlers), `write_read` (commands in, returns out), `access` (reads and writes of a client's memory), `calls`
 //! (where a call is while it waits), `action` (what is
 //! to be done). Besides: `interruption` (signals), `fd_work` (files on their way into a client), `file_state` and
-//! `slot_table` (the state of each open file), `carried_returns` (returns that go back with an answer), `spares` (memory for the
+//! `slot_table` (the state of each open file), `carried_returns` (returns that go back with an answer), `free_lists` (memory for the
 //! next call), `release` (the end of files and threads, slice by slice), `effects` (the core's wishes as actions).
 
 #![no_std]
@@ -27,13 +27,13 @@ mod effects;
 mod event;
 mod fd_work;
 mod file_state;
+mod free_lists;
 mod frontend;
 mod interruption;
 mod ioctl;
 mod release;
 mod request;
 mod slot_table;
-mod spares;
 #[cfg(test)]
 mod test_frontend;
 mod write_read;
@@ -43,8 +43,8 @@ pub use action::{Action, Answer, Cancelled};
 pub use calls::Call;
 pub use event::Event;
 pub use fd_work::{CallerState, FdWorkResult, NextStep};
+pub use free_lists::FreeLists;
 pub use frontend::Frontend;
 pub use ioctl::{Ioctl, IoctlData};
 pub use request::{CallingThread, RequestContext};
 pub use slot_table::SlotTable;
-pub use spares::Spares;

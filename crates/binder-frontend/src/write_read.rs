@@ -34,7 +34,7 @@ impl<F: Clone> Frontend<F> {
         };
         let can_wait = call.state == CallState::Yielding || call.pieces >= PIECES_IN_A_ROW;
         self.calls.insert(call);
-        let access = self.spares.access(request, access, can_wait);
+        let access = self.free_lists.access(request, access, can_wait);
         self.actions.push(Action::Access { file, access });
     }
 
@@ -54,7 +54,7 @@ impl<F: Clone> Frontend<F> {
         let read_consumed = call.request.read_consumed + copy_out.bytes.len() as u64;
         call.data = IoctlData::of(&BinderWriteRead { read_consumed, ..call.request });
         call.note_standing(&self.context);
-        let mut access = self.spares.access(request, MemoryAccess::CopyOut(copy_out), false);
+        let mut access = self.free_lists.access(request, MemoryAccess::CopyOut(copy_out), false);
         call.state = CallState::Running;
         access.last_of = Some(call);
         self.actions.push(Action::Access { file, access });
@@ -72,7 +72,7 @@ impl<F: Clone> Frontend<F> {
         } else if call.request.write_consumed < call.request.write_size {
             self.fetch(call);
         } else {
-            let mut commands = self.spares.commands(&call.request);
+            let mut commands = self.free_lists.commands(&call.request);
             commands.clear(&call.request);
             self.run_commands(call, commands, None, memory);
         }
@@ -80,7 +80,7 @@ impl<F: Clone> Frontend<F> {
 
     /// Has a call wait for its next commands.
     fn fetch(&mut self, call: Box<Call>) {
-        let commands = self.spares.commands(&call.request);
+        let commands = self.free_lists.commands(&call.request);
         let access = MemoryAccess::Commands(call.request, commands);
         self.access(call, access);
     }
@@ -141,7 +141,7 @@ impl<F: Clone> Frontend<F> {
     fn take_access(&mut self, mut accessed: Box<AccessRequest>) -> (MemoryAccess, AccessEnd) {
         let access = core::mem::replace(&mut accessed.access, MemoryAccess::Nothing);
         let end = accessed.end;
-        self.spares.keep_access(accessed);
+        self.free_lists.keep_access(accessed);
         (access, end)
     }
 
@@ -218,7 +218,7 @@ impl<F: Clone> Frontend<F> {
             Ok(Outcome::Locate(receiver)) => return self.locate(call, receiver, commands),
             _ => {}
         }
-        self.spares.keep_commands(commands);
+        self.free_lists.keep_commands(commands);
         self.go_on_after(call, outcome);
     }
 
@@ -266,10 +266,10 @@ impl<F: Clone> Frontend<F> {
     /// only reads.
     pub(crate) fn read_again(&mut self, mut call: Box<Call>, memory: &mut dyn ReceiveBuffers) {
         let caller = Caller { waits: Waits::UntilReady, ..self.caller(&call.context) };
-        let mut commands = self.spares.commands(&call.request);
+        let mut commands = self.free_lists.commands(&call.request);
         commands.clear(&call.request);
         let outcome = self.context.write_read(&caller, &mut call.request, &mut commands, memory);
-        self.spares.keep_commands(commands);
+        self.free_lists.keep_commands(commands);
         self.go_on_after(call, outcome);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use binder_core::{Context, Errno, Inheritance, MemoryBudget, ProcessKey};
-use binder_frontend::{Action, Event, Frontend, Spares};
+use binder_frontend::{Action, Event, FreeLists, Frontend};
 use binder_os::SteadyClock;
 use binder_os::seccomp::TrapAnswer;
 use binder_report::LockUsage;
@@ -107,7 +107,7 @@ pub(crate) struct Batch {
     pub(crate) actions: Vec<DeviceAction>,
     pub(crate) deferred: Vec<Deferred>,
     /// Memory for the next call.
-    pub(crate) spares: Spares,
+    pub(crate) free_lists: FreeLists,
 }
 
 impl std::fmt::Debug for Device {
@@ -208,7 +208,7 @@ impl DeviceState {
             let answers = batch.actions.extract_if(start.., is_its).collect();
             self.defer(Deferred::WritePages { file, answers });
         }
-        self.frontend.balance_spares(&mut batch.spares);
+        self.frontend.balance_free_lists(&mut batch.free_lists);
         batch.deferred.append(&mut self.deferred);
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 
 use binder_core::{CapturedFile, Commands, Errno, FdWork, ProcessKey, Standing};
-use binder_frontend::{Action, Answer, Call, Cancelled, Event, RequestContext, Spares};
+use binder_frontend::{Action, Answer, Call, Cancelled, Event, FreeLists, RequestContext};
 use binder_os::realtime::Boost;
 use binder_os::{injection, proc_files};
 use binder_uapi::BinderWriteRead;
@@ -128,9 +128,9 @@ impl SessionShared {
 
     /// Does all that is to be done, and hands what may take its time to `sink`.
     pub(crate) fn execute(&self, device: &Arc<Device>, batch: &mut Batch, sink: &mut Sink<'_>) {
-        let Batch { actions, deferred, spares } = batch;
+        let Batch { actions, deferred, free_lists } = batch;
         for action in actions.drain(..) {
-            self.act(device, action, sink, spares);
+            self.act(device, action, sink, free_lists);
         }
         for deferred in deferred.drain(..) {
             self.act_on_deferred(device, deferred);
@@ -169,12 +169,12 @@ impl SessionShared {
         device: &Arc<Device>,
         action: DeviceAction,
         sink: &mut Sink<'_>,
-        spares: &mut Spares,
+        free_lists: &mut FreeLists,
     ) {
         match action {
             Action::Answer { call, answer } => {
                 self.answer_call(&call, answer);
-                spares.keep_call(call);
+                free_lists.keep_call(call);
             }
             Action::AnswerPoll { unique, is_readable: Ok(is_readable) } => {
                 answer_poll(&self.fuse, unique, is_readable);

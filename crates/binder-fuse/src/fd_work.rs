@@ -12,7 +12,7 @@ use std::time::Duration;
 use binder_core::{Errno, FdWork, NotInstalled, SuspendedCallKey};
 use binder_frontend::{CallerState, FdWorkResult, IoctlData, NextStep, RequestContext};
 use binder_os::injection::{
-    self, Answered, InjectionError, InstallError, LentFiles, StoppedThread,
+    self, Answered, InjectionError, InstallError, RemoteFiles, StoppedThread,
 };
 use binder_os::{ClientMemory, ThreadStatus, seccomp};
 use binder_uapi::BinderWriteRead;
@@ -297,7 +297,7 @@ fn put(
         return Ok(Vec::new());
     }
     let loan = shared.brokers.lend(request.tid, status, files)?;
-    Ok(held.install(LentFiles { pid: loan.pid, numbers: &loan.numbers })?)
+    Ok(held.install(RemoteFiles { pid: loan.pid, numbers: &loan.numbers })?)
 }
 
 impl Failure {

@@ -12,8 +12,8 @@ use binder_core::{
     TransactionKind,
 };
 use binder_frontend::{
-    AccessEnd, AccessRequest, Answer, Call, CallingThread, Cancelled, Event, MemoryAccess,
-    RequestContext, Spares,
+    AccessEnd, AccessRequest, Answer, Call, CallingThread, Cancelled, Event, FreeLists,
+    MemoryAccess, RequestContext,
 };
 use binder_os::{ClientMemory, FuseDevice, MappedMemory};
 use binder_uapi::{BINDER_WRITE_READ, BinderTransactionDataSg};
@@ -206,7 +206,7 @@ impl SessionShared {
             return Err(Replaced);
         }
         access.end = self.perform(&file, &mut access, MemoryAccessor::Reader);
-        let job = self.end_access(access, &mut reader.batch().spares);
+        let job = self.end_access(access, &mut reader.batch().free_lists);
         self.come_back(reader, &file, job)
     }
 
@@ -224,14 +224,18 @@ impl SessionShared {
             if is_slow {
                 shared.slow.end_wait(file.pid, start.elapsed() >= ROUND);
             }
-            if let Some(job) = shared.end_access(access, &mut Spares::default()) {
+            if let Some(job) = shared.end_access(access, &mut FreeLists::default()) {
                 shared.submit(&file.device, job);
             }
         });
     }
 
     /// Ends an access for a call. Returns the job that goes on with the call: none if the call is over, for it is answered.
-    fn end_access(&self, mut access: Box<AccessRequest>, spares: &mut Spares) -> Option<Job> {
+    fn end_access(
+        &self,
+        mut access: Box<AccessRequest>,
+        free_lists: &mut FreeLists,
+    ) -> Option<Job> {
         if access.last_of.is_none() {
             return Some(Job::Event(Event::Accessed(access)));
         }
@@ -242,8 +246,8 @@ impl SessionShared {
             return Some(Job::Event(Event::Accessed(access)));
         };
         self.answer_call(&call, Answer::Done);
-        spares.keep_call(call);
-        spares.keep_access(access);
+        free_lists.keep_call(call);
+        free_lists.keep_access(access);
         None
     }
 

@@ -264,7 +264,7 @@ impl SessionShared {
         if ring.calls_by_lanes() || ring.serves_lanes() {
             call.tell_standing();
         }
-        if let Some(mut fetch) = batch.spares.fetch(request, &posted)
+        if let Some(mut fetch) = batch.free_lists.fetch(request, &posted)
             && self.access_in_slot(&file, &mut fetch, MemoryAccessor::Reader)
         {
             call.set_fetched(fetch);

@@ -24,9 +24,9 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
+use crate::borrowed_memory::BorrowedMemory;
 use crate::device_ring::DeviceRing;
 use crate::fork_count;
-use crate::lent_memory::LentMemory;
 
 /// What libbinder maps: a mebibyte less two guard pages.
 pub const DEFAULT_BUFFER_BYTES: usize = (1 << 20) - 2 * 4096;
@@ -293,7 +293,7 @@ impl BinderDevice {
             read_buffer: returns.as_mut_ptr() as u64,
             ..BinderWriteRead::new_zeroed()
         };
-        let memory = LentMemory::new(commands, payloads, returns);
+        let memory = BorrowedMemory::new(commands, payloads, returns);
         let outcome = loop {
             // Commands that were run stay run when a signal interrupts the wait for returns.
             match self.exchange(&mut exchange, &memory) {
@@ -310,7 +310,7 @@ impl BinderDevice {
     }
 
     /// Makes a call by the ring, or by what that leaves to the ioctl.
-    fn exchange(&self, call: &mut BinderWriteRead, memory: &LentMemory<'_>) -> io::Result<()> {
+    fn exchange(&self, call: &mut BinderWriteRead, memory: &BorrowedMemory<'_>) -> io::Result<()> {
         match self.ring.exchange(self.as_fd(), call, memory) {
             RingOutcome::Done(done) => {
                 done.map_err(|error| io::Error::from_raw_os_error(error.number()))

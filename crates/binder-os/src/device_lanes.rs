@@ -19,8 +19,8 @@ use binder_uapi::{ANYBINDER_LANE_ADOPT, BinderWriteRead, Errno};
 use self::calling::DevicePlace;
 use self::serving::DeviceServed;
 use crate::binder_device::ioctl;
+use crate::borrowed_memory::BorrowedMemory;
 use crate::lane_memory::LaneBuffers;
-use crate::lent_memory::LentMemory;
 
 /// The variable by which a user has programs use lanes: after this many calls in a row to an object.
 pub(crate) const LANES: &str = "ANYBINDER_LANES";
@@ -43,7 +43,7 @@ pub(crate) struct LaneContext<'a, 'm> {
     pub(crate) ring: &'a ClientRing,
     pub(crate) slot: SlotIndex,
     pub(crate) lanes: &'a DeviceLanes,
-    pub(crate) memory: &'a LentMemory<'m>,
+    pub(crate) memory: &'a BorrowedMemory<'m>,
 }
 
 impl DeviceLanes {

@@ -12,10 +12,10 @@ use binder_ring::layout::{CALLS_BY_LANES, SERVES_LANES};
 use binder_ring_client::{ClientRing, KernelCalls, RingOutcome};
 use binder_uapi::BinderWriteRead;
 
+use crate::borrowed_memory::BorrowedMemory;
 use crate::device_lanes::{self, DeviceLanes, DeviceThread, LaneContext};
 use crate::fork_count;
 use crate::lane_memory::LaneBuffers;
-use crate::lent_memory::LentMemory;
 
 /// The variable by which a user has programs do without rings.
 const NO_RING: &str = "ANYBINDER_NO_RING";
@@ -92,7 +92,7 @@ impl DeviceRing {
         &self,
         device: BorrowedFd<'_>,
         call: &mut BinderWriteRead,
-        memory: &LentMemory<'_>,
+        memory: &BorrowedMemory<'_>,
     ) -> RingOutcome {
         // A child must not wait for a lock that another thread of its parent had, either.
         if !self.is_wanted || self.forks != fork_count::forks() {

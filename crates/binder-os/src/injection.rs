@@ -154,7 +154,7 @@ impl From<Errno> for InstallError {
 
 /// Files as another process finds them: open in a process that it may trace.
 #[derive(Debug, Clone, Copy)]
-pub struct LentFiles<'n> {
+pub struct RemoteFiles<'n> {
     /// The number of the process, in the pid namespace of the process that takes the files.
     pub pid: u32,
     /// The descriptors there.
@@ -199,7 +199,7 @@ impl StoppedThread {
     ///
     /// [`InstallError`].
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    pub fn install(&mut self, offer: LentFiles<'_>) -> Result<Vec<u32>, InstallError> {
+    pub fn install(&mut self, offer: RemoteFiles<'_>) -> Result<Vec<u32>, InstallError> {
         let mut taken = Vec::with_capacity(offer.numbers.len() + 1);
         match self.take(offer, &mut taken) {
             Ok(()) => Ok(taken),
@@ -215,7 +215,7 @@ impl StoppedThread {
     /// Takes the files one by one. The first number goes to a pidfd of the offering process; in the
     /// end the last file has it, so that there is no gap, and all is in order.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    fn take(&mut self, offer: LentFiles<'_>, taken: &mut Vec<u32>) -> Result<(), InstallError> {
+    fn take(&mut self, offer: RemoteFiles<'_>, taken: &mut Vec<u32>) -> Result<(), InstallError> {
         let Some((first, others)) = offer.numbers.split_first() else { return Ok(()) };
         let pidfd = self.tracee.call(InjectedCall::PidfdOpen, [offer.pid.into(), 0, 0])??;
         taken.push(pidfd);
@@ -275,7 +275,7 @@ impl StoppedThread {
         Err(InjectionError::Unsupported)
     }
 
-    pub fn install(&mut self, _: LentFiles<'_>) -> Result<Vec<u32>, InstallError> {
+    pub fn install(&mut self, _: RemoteFiles<'_>) -> Result<Vec<u32>, InstallError> {
         Err(InjectionError::Unsupported.into())
     }
 

@@ -38,14 +38,14 @@ const CASES: [(&str, fn()); 17] = [
     ("a_child_dies_with_its_parent", a_child_dies_with_its_parent),
     ("silenced_streams_lead_nowhere", silenced_streams_lead_nowhere),
     ("the_open_file_limit_rises", the_open_file_limit_rises),
-    ("the_members_of_a_mount_namespace_end", || members_end(Way::Mount)),
-    ("the_members_of_a_user_namespace_end", || members_end(Way::User)),
+    ("the_members_of_a_mount_namespace_end", || members_end(NamespaceKind::Mount)),
+    ("the_members_of_a_user_namespace_end", || members_end(NamespaceKind::User)),
     ("descendants_end_and_nobody_else", descendants_end),
     ("descendants_are_signalled_but_for_the_spared", descendants_are_signalled),
     ("a_trapped_call_is_answered", a_trapped_call_is_answered),
-    ("root_gets_a_private_dev", || a_new_dev(Way::Mount)),
-    ("root_gets_a_private_dev_in_a_user_namespace", || a_new_dev(Way::User)),
-    ("a_user_gets_a_private_dev", || a_new_dev(Way::OrdinaryUser)),
+    ("root_gets_a_private_dev", || a_new_dev(NamespaceKind::Mount)),
+    ("root_gets_a_private_dev_in_a_user_namespace", || a_new_dev(NamespaceKind::User)),
+    ("a_user_gets_a_private_dev", || a_new_dev(NamespaceKind::OrdinaryUser)),
 ];
 
 fn main() -> ExitCode {
@@ -241,7 +241,7 @@ fn a_trapped_call_is_answered() {
     use binder_os::seccomp::{self, NotifyFd, TrapAnswer, TrappedCall};
     use rustix::mount::{FsOpenFlags, MountFlags};
 
-    if Way::Mount.enter().or_else(|| Way::User.enter()).is_none() {
+    if NamespaceKind::Mount.enter().or_else(|| NamespaceKind::User.enter()).is_none() {
         return;
     }
     let (ours, its) = UnixStream::pair().unwrap();
@@ -312,13 +312,13 @@ fn the_open_file_limit_rises() {
 
 /// A way into private namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum NamespaceKind {
     Mount,
     User,
     OrdinaryUser,
 }
 
-impl Way {
+impl NamespaceKind {
     /// Enters; `None` where this machine does not let this user.
     fn enter(self) -> Option<PrivateNamespaces> {
         if self == Self::OrdinaryUser && processes::user().0 == 0 {
@@ -348,7 +348,7 @@ fn become_ordinary() {
     set_dumpable_behavior(DumpableBehavior::Dumpable).unwrap();
 }
 
-fn members_end(way: Way) {
+fn members_end(way: NamespaceKind) {
     let Some(namespaces) = way.enter() else { return };
     let this = std::process::id();
     assert_eq!(namespaces.kill_members(this).unwrap(), 0);
@@ -362,7 +362,7 @@ fn members_end(way: Way) {
     let mounts = |pid| fs::metadata(format!("/proc/{pid}/ns/mnt")).unwrap().ino();
     wait_until(|| mounts(deeper.pid()) != mounts(inside.pid()));
     // From a child, as the driver does it: its parent is spared.
-    let expected = if way == Way::Mount { 1 } else { 2 };
+    let expected = if way == NamespaceKind::Mount { 1 } else { 2 };
     let driver = fork(|| {
         assert_eq!(namespaces.kill_members(this).unwrap(), expected);
         wait_until(|| namespaces.kill_members(this).unwrap() == 0);
@@ -436,7 +436,7 @@ fn descendants_are_signalled() {
     processes::end_children(None).unwrap();
 }
 
-fn a_new_dev(way: Way) {
+fn a_new_dev(way: NamespaceKind) {
     if way.enter().is_none() {
         return;
     }

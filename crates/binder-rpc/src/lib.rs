@@ -3,7 +3,7 @@
 //! Android's libbinder also speaks Binder over sockets. This crate holds what such a session
 //! decides; the owner of the sockets and threads calls it. Bytes that arrive on a connection go into
 //! its [`Inbox`], which gives [`RpcMessage`]s however the stream was cut. [`handshake`] opens a
-//! connection, [`Turns`] knows whose turn it is on it, and the [`SessionObjects`] that all its connections
+//! connection, [`CallStack`] knows the calls under way on it, and the [`SessionObjects`] that all its connections
 //! share holds the objects: addresses, counts, and the order of one-way calls. What is to be sent
 //! comes back as heads to be written before a parcel ([`encode`]).
 //!
@@ -15,6 +15,7 @@
 extern crate alloc;
 
 mod address;
+mod call_stack;
 pub mod encode;
 mod ending;
 mod exports;
@@ -26,11 +27,11 @@ mod message;
 pub mod relay;
 mod session;
 pub mod special;
-mod turns;
 mod version;
 pub mod wire;
 
 pub use address::{Address, BadAddress, SessionSide};
+pub use call_stack::{CallDirection, CallStack, NestedCall};
 pub use ending::Ending;
 pub use exports::{Oneway, OnewayArrival, Released};
 pub use imports::PendingRelease;
@@ -41,7 +42,6 @@ pub use message::{
 };
 pub use session::{Entered, SendRefusal, SessionObjects, SessionRemains, Start};
 pub use special::Extensions;
-pub use turns::{CallDirection, NestedCall, Turns};
 pub use version::{ProtocolVersion, UnknownVersion};
 
 /// What a session id is: 32 bytes that a stranger cannot guess.

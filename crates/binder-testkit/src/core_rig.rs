@@ -31,7 +31,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use self::fd_work::FakeFdWork;
 use self::freezes::FreezeWaiter;
 use self::frontends::Executor;
-pub use self::frontends::FdWorkWay;
+pub use self::frontends::FdWorkState;
 pub use self::steps::Trouble;
 use self::windows::{Disruption, Window};
 use crate::fake_memory::{FakeMemory, GUARD};
@@ -164,7 +164,7 @@ impl CoreRig {
 
     /// The same rig, whose descriptors change in this way.
     #[must_use]
-    pub fn with_fd_work(self, way: FdWorkWay) -> Self {
+    pub fn with_fd_work(self, way: FdWorkState) -> Self {
         self.world.borrow_mut().executor.fd_work_way = way;
         self
     }

@@ -9,7 +9,9 @@ use binder_uapi::{
 };
 use rustix::io::Errno;
 
-use crate::model::{Code, Model, Object, Pid, Seen, Taken, takes_descriptors, takes_them_in_reply};
+use crate::model::{
+    Code, Model, ModelReturn, Object, Pid, Taken, takes_descriptors, takes_them_in_reply,
+};
 use crate::{Commands, Entrance, Message, Mode, Party, Return, Stage, commands};
 
 /// How many processes there are at a time.
@@ -355,38 +357,38 @@ impl<'s> Game<'s> {
 
 impl Player<'_> {
     /// Names what was read, and remembers what must be done for it.
-    fn see(&mut self, returned: Return, numbers: &[i32]) -> Seen {
+    fn see(&mut self, returned: Return, numbers: &[i32]) -> ModelReturn {
         match returned {
             Return::Transaction(call) => {
                 let code = self.code_of(&call);
                 self.buffers.insert(code, call.buffer);
                 let sender = numbers.iter().position(|number| *number == call.sender_pid);
                 let target = call.target;
-                Seen::Call { code, target, sender, objects: self.objects(&call) }
+                ModelReturn::Call { code, target, sender, objects: self.objects(&call) }
             }
             Return::Reply(reply) => {
                 self.buffers.insert(reply.code, reply.buffer);
-                Seen::Reply { code: reply.code, objects: self.objects(&reply) }
+                ModelReturn::Reply { code: reply.code, objects: self.objects(&reply) }
             }
-            Return::TransactionComplete => Seen::Complete,
-            Return::FailedReply => Seen::Failed,
-            Return::DeadReply => Seen::Dead,
+            Return::TransactionComplete => ModelReturn::Complete,
+            Return::FailedReply => ModelReturn::Failed,
+            Return::DeadReply => ModelReturn::Dead,
             Return::Increfs(ptr, _) => {
                 self.notices.push((ptr, false));
-                Seen::Increfs(ptr)
+                ModelReturn::Increfs(ptr)
             }
             Return::Acquire(ptr, _) => {
                 self.notices.push((ptr, true));
-                Seen::Acquire(ptr)
+                ModelReturn::Acquire(ptr)
             }
-            Return::Release(ptr, _) => Seen::Release(ptr),
-            Return::Decrefs(ptr, _) => Seen::Decrefs(ptr),
-            Return::DeadBinder(cookie) => Seen::DeadBinder(cookie),
-            Return::ClearDeathDone(cookie) => Seen::ClearDone(cookie),
-            Return::FrozenReply => Seen::FrozenReply,
-            Return::TransactionPendingFrozen => Seen::PendingFrozen,
-            Return::FrozenBinder { cookie, is_frozen } => Seen::Frozen(cookie, is_frozen),
-            Return::ClearFreezeDone(cookie) => Seen::FreezeClearDone(cookie),
+            Return::Release(ptr, _) => ModelReturn::Release(ptr),
+            Return::Decrefs(ptr, _) => ModelReturn::Decrefs(ptr),
+            Return::DeadBinder(cookie) => ModelReturn::DeadBinder(cookie),
+            Return::ClearDeathDone(cookie) => ModelReturn::ClearDone(cookie),
+            Return::FrozenReply => ModelReturn::FrozenReply,
+            Return::TransactionPendingFrozen => ModelReturn::PendingFrozen,
+            Return::FrozenBinder { cookie, is_frozen } => ModelReturn::Frozen(cookie, is_frozen),
+            Return::ClearFreezeDone(cookie) => ModelReturn::FreezeClearDone(cookie),
             other => panic!("read {other:#x?}"),
         }
     }

@@ -22,7 +22,7 @@ mod skip;
 mod stage;
 
 pub use command::{Commands, commands};
-pub use core_rig::{CoreRig, FdWorkWay, Trouble};
+pub use core_rig::{CoreRig, FdWorkState, Trouble};
 pub use descriptors::Descriptors;
 pub use device::{DeviceRig, Doors, Ledger, STATUS, UnknownDoor, act_if_asked};
 pub use dice::Dice;

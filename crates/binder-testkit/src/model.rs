@@ -53,7 +53,7 @@ pub fn takes_them_in_reply(code: Code) -> bool {
 /// What a read brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the returns of binder.h, with names for numbers")]
-pub enum Seen {
+pub enum ModelReturn {
     Call { code: Code, target: u64, sender: Option<Pid>, objects: Vec<Object> },
     Reply { code: Code, objects: Vec<Object> },
     Complete,

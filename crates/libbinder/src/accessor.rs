@@ -77,8 +77,8 @@ impl Accessor {
         F: Fn(&str) -> Option<ConnectionInfo> + Send + Sync + 'static,
     {
         let instance = instance.to_owned();
-        let way = Way::Address(Box::new(callback));
-        let native = AccessorObject { instance: instance.clone(), way };
+        let connector = Connector::Address(Box::new(callback));
+        let native = AccessorObject { instance: instance.clone(), connector };
         Self { instance, binder: Binder::new(native).as_binder() }
     }
 
@@ -160,29 +160,32 @@ pub fn delegate_accessor(
 ) -> std::result::Result<SpIBinder, StatusCode> {
     let binder = binder.associate(AccessorObject::get_descriptor())?;
     let delegate = Accessor::from_binder(name, binder).ok_or(StatusCode::NAME_NOT_FOUND)?;
-    let native = AccessorObject { instance: name.to_owned(), way: Way::Delegate(delegate) };
+    let native =
+        AccessorObject { instance: name.to_owned(), connector: Connector::Delegate(delegate) };
     Ok(Binder::new(native).as_binder())
 }
 
 /// What serves `android.os.IAccessor`.
 struct AccessorObject {
     instance: String,
-    way: Way,
+    connector: Connector,
 }
 
 /// Says where an instance listens.
 type Finder = dyn Fn(&str) -> Option<ConnectionInfo> + Send + Sync;
 
-enum Way {
+enum Connector {
     Address(Box<Finder>),
     Delegate(Accessor),
 }
 
 impl AccessorObject {
     fn connect(&self) -> Result<ParcelFileDescriptor> {
-        let address = match &self.way {
-            Way::Delegate(accessor) => return accessor.connect().map(ParcelFileDescriptor::new),
-            Way::Address(callback) => callback(&self.instance),
+        let address = match &self.connector {
+            Connector::Delegate(accessor) => {
+                return accessor.connect().map(ParcelFileDescriptor::new);
+            }
+            Connector::Address(callback) => callback(&self.instance),
         };
         let error = |code, what: &str| {
             Status::new_service_specific_error_str(code, Some(format!("{}: {what}", self.instance)))

@@ -17,13 +17,13 @@ pub(crate) const TICKS_PER_SECOND: u64 = 100;
 const PAGE_BYTES: u64 = 4096;
 
 /// A process and its reader.
-pub(crate) struct Seen<'a> {
+pub(crate) struct TaskView<'a> {
     pub(crate) table: &'a ProcessTable,
     pub(crate) namespace: &'a PidNamespace<Task>,
     pub(crate) task: &'a Pid<Task>,
 }
 
-impl Seen<'_> {
+impl TaskView<'_> {
     /// Writes a file, if its content follows from a record.
     pub(crate) fn text(&self, text: Text) -> Option<Vec<u8>> {
         let facts = self.task.process().facts();

@@ -1,4 +1,4 @@
-//! A type name means one thing in the workspace.
+//! A type name means one thing in the workspace, and is of the field's words.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,49 @@ const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "union", "type"];
 /// Places whose names are their own: helpers of tests, and programs that are not ours to name.
 const APART: [&str; 4] = ["tests", "tests.rs", "generated", "binder-testkit"];
 
-/// Type names that other modules may use and that are defined more than once.
+/// Words that say what something is like, where the field has a word for what it is.
+const NO_TERMS: [&str; 22] = [
+    "Acquaintance",
+    "Asker",
+    "Berth",
+    "Ear",
+    "Errand",
+    "Hearing",
+    "Leash",
+    "Leftovers",
+    "Lent",
+    "Mourner",
+    "Permit",
+    "Reach",
+    "Runner",
+    "Seen",
+    "Spare",
+    "Spares",
+    "Supply",
+    "Told",
+    "Turn",
+    "Turns",
+    "Way",
+    "Whoever",
+];
+
+/// Type names that other modules may use and that are defined more than once, and those that are of no terms.
 pub(super) fn complaints() -> Result<Vec<String>, Failure> {
     let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     let mut sources = files("crates", &["rs"])?;
     sources.extend(files("xtask", &["rs"])?);
+    let mut complaints = Vec::new();
+    let mut with_tests = sources.clone();
+    with_tests.extend(files("tests", &["rs"])?);
+    with_tests.extend(files("fuzz", &["rs"])?);
+    for path in with_tests {
+        let source = text(&path)?;
+        let is_no_term = |name: &&str| parts(name).any(|part| NO_TERMS.contains(&part));
+        let names = all_definitions(&source).filter(is_no_term);
+        complaints.extend(
+            names.map(|name| format!("{}: {name} is not the field's word", path.display())),
+        );
+    }
     sources.retain(|path| !path.iter().any(|part| APART.iter().any(|it| part == *it)));
     for path in sources {
         for name in definitions(&text(&path)?) {
@@ -28,22 +66,46 @@ pub(super) fn complaints() -> Result<Vec<String>, Failure> {
         let shown: Vec<_> = places.iter().map(PathBuf::as_path).map(Path::display).collect();
         format!("{name} is defined {} times: {shown:?}", places.len())
     };
-    Ok(places.iter().filter(is_double).map(complain).collect())
+    complaints.extend(places.iter().filter(is_double).map(complain));
+    Ok(complaints)
 }
 
 /// The types of a file that more than their own module may use. Those within others are associated types.
 fn definitions(source: &str) -> impl Iterator<Item = &str> {
-    source.lines().filter_map(|line| {
-        let rest = line.strip_prefix("pub")?;
-        let rest = match rest.strip_prefix('(') {
-            Some(scope) => scope.split_once(')')?.1,
-            None => rest,
-        };
-        let mut words = rest.split_whitespace();
-        words.next().filter(|word| KEYWORDS.contains(word))?;
-        let name = words.next()?;
-        let end = name.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(name.len());
-        Some(&name[..end])
+    source.lines().filter_map(|line| defined(public(line)?))
+}
+
+/// All types of a file.
+fn all_definitions(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().map(str::trim_start).filter_map(|line| defined(public(line).unwrap_or(line)))
+}
+
+/// What a line makes public.
+fn public(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("pub")?;
+    match rest.strip_prefix('(') {
+        Some(scope) => Some(scope.split_once(')')?.1),
+        None => Some(rest),
+    }
+}
+
+/// The name of the type that a line defines.
+fn defined(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace();
+    words.next().filter(|word| KEYWORDS.contains(word))?;
+    let name = words.next()?;
+    let end = name.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(name.len());
+    Some(&name[..end])
+}
+
+/// The words of a type's name.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        let next = rest.char_indices().skip(1).find(|(_, it)| it.is_uppercase());
+        let (part, behind) = rest.split_at(next.map_or(rest.len(), |(at, _)| at));
+        rest = behind;
+        (!part.is_empty()).then_some(part)
     })
 }
 
@@ -57,5 +119,13 @@ mod tests {
                       impl Own {\n    type Target = u8;\n}\npub fn no() {}\npub(super) type Alias = u8;\n";
         let found: Vec<_> = definitions(source).collect();
         assert_eq!(found, ["All", "Ours", "Alias"]);
+        let all: Vec<_> = all_definitions(source).collect();
+        assert_eq!(all, ["Own", "All", "Ours", "Target", "Alias"]);
+    }
+
+    #[test]
+    fn a_name_has_words() {
+        assert_eq!(parts("FdWorkState").collect::<Vec<_>>(), ["Fd", "Work", "State"]);
+        assert_eq!(parts("Gateway").collect::<Vec<_>>(), ["Gateway"]);
     }
 }

@@ -49,14 +49,14 @@ struct LatencyRow {
 
 /// The calls of a trace since the last look.
 #[derive(Default)]
-pub(super) struct CallsSeen {
+pub(super) struct RecentCalls {
     tracker: CallTracker,
-    seen: Seen,
+    seen: RecentCounts,
 }
 
 /// Calls and counts that begin anew after each look.
 #[derive(Default)]
-struct Seen {
+struct RecentCounts {
     /// By how long they took, and their debug ids.
     longest: BTreeMap<(u64, u32), String>,
     omitted: u64,
@@ -64,7 +64,7 @@ struct Seen {
     latencies: BTreeMap<String, (u32, [u32; CLASSES])>,
 }
 
-impl CallsSeen {
+impl RecentCalls {
     /// Takes the calls since the last look, with the reason why there is no trace, if so.
     pub(super) fn take(&mut self, failure: Option<&Failure>) -> CallsView {
         let seen = std::mem::take(&mut self.seen);
@@ -83,7 +83,7 @@ impl CallsSeen {
     }
 }
 
-impl TraceSink for CallsSeen {
+impl TraceSink for RecentCalls {
     fn take(&mut self, record: TraceRecord) -> Result<(), Failure> {
         if let TraceRecord::Dropped { records } = record {
             self.seen.dropped = self.seen.dropped.saturating_add(records);
@@ -101,7 +101,7 @@ impl TraceSink for CallsSeen {
     }
 }
 
-impl Seen {
+impl RecentCounts {
     fn add(&mut self, call: &TracedCall, tracker: &CallTracker) {
         let took_ns = call.total_ns().unwrap_or_default();
         if call.sent.kind == SendKind::Call {
@@ -167,14 +167,14 @@ mod tests {
     }
 
     fn seen_after(calls: u32, interface: impl Fn(u32) -> String) -> CallsView {
-        let mut seen = CallsSeen::default();
+        let mut seen = RecentCalls::default();
         for id in 1..=calls {
             TraceSink::take(&mut seen, sent(id, interface(id))).unwrap();
             let at_ns = u64::from(id) * 1000;
             let end = TraceRecord::Unanswered { at_ns, id, pid: 1, tid: 1, code: 1 };
             TraceSink::take(&mut seen, end).unwrap();
         }
-        CallsSeen::take(&mut seen, None)
+        RecentCalls::take(&mut seen, None)
     }
 
     #[test]

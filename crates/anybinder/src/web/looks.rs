@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use binder_report::records::{CallRecord, StateRecord};
 use serde::Serialize;
 
-use super::calls::{CallsSeen, CallsView};
+use super::calls::{CallsView, RecentCalls};
 use super::frame::{self, Frame};
 use crate::failure::Failure;
 use crate::inspect::{Binderfs, Finding, Look, WaitMonitor};
@@ -43,7 +43,7 @@ pub(super) struct Looks<'a> {
     monitor: WaitMonitor,
     /// The trace of the time between looks, or why there is none.
     trace: Result<TraceSource, Failure>,
-    seen: CallsSeen,
+    seen: RecentCalls,
 }
 
 impl<'a> Looks<'a> {
@@ -55,7 +55,7 @@ impl<'a> Looks<'a> {
         let look = Look::take(binderfs)?;
         let monitor = WaitMonitor::new(&look);
         let before = Sample::take_with(binderfs, look.calls)?;
-        Ok(Self { binderfs, before, at, began, monitor, trace, seen: CallsSeen::default() })
+        Ok(Self { binderfs, before, at, began, monitor, trace, seen: RecentCalls::default() })
     }
 
     /// Follows the trace until it is time for a look.

@@ -113,7 +113,7 @@ pub(super) fn new_call(
     request: RequestContext,
     posted: &BinderWriteRead,
 ) -> Box<Call> {
-    let mut call = batch.spares.call(request, IoctlData::of(posted));
+    let mut call = batch.free_lists.call(request, IoctlData::of(posted));
     if !file.has_private_mapping() {
         call.carry_returns(posted.read_buffer.wrapping_add(posted.read_consumed), RETURNS_BYTES);
     }

@@ -83,11 +83,11 @@ impl SessionShared {
         if let Some(job) = self.leave_ring(&file, request, bytes) {
             return self.submit_and_take(&file.device, job, batch);
         }
-        let call = batch.spares.call(request, data);
+        let call = batch.free_lists.call(request, data);
         if command == BINDER_WRITE_READ {
             thread.priority = self.priorities.of_thread(tid);
             if let Ok(wanted) = BinderWriteRead::read_from_bytes(bytes)
-                && let Some(fetch) = batch.spares.fetch(request, &wanted)
+                && let Some(fetch) = batch.free_lists.fetch(request, &wanted)
             {
                 return Some(IoRequest::Begin { file, call, thread, fetch });
             }

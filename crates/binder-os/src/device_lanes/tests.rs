@@ -20,10 +20,10 @@ use zerocopy::{FromBytes as _, IntoBytes as _};
 
 use super::serving::DeviceServed;
 use super::{DeviceLanes, DeviceThread, LaneContext};
+use crate::borrowed_memory::BorrowedMemory;
 use crate::client_thread::pidfd;
 use crate::credentials;
 use crate::lane_memory::LaneMemory;
-use crate::lent_memory::LentMemory;
 
 /// A look without a call ends in about this time, and one of a lane that only ever disturbs, too.
 const LONG: Duration = Duration::from_secs(20);
@@ -127,7 +127,7 @@ impl Scene {
             ..Default::default()
         };
         let payloads = [reply];
-        let memory = LentMemory::new(commands, &payloads, &mut returns);
+        let memory = BorrowedMemory::new(commands, &payloads, &mut returns);
         let Self { device, ring, slot, lanes } = self;
         let context =
             LaneContext { device: device.as_fd(), ring, slot: *slot, lanes, memory: &memory };

@@ -263,8 +263,8 @@ fn wait_as_of_old(orders: i32, board: &Board) -> ! {
 }
 
 /// What both sides of the test are: a process of the same user.
-fn offer(numbers: &[RawFd]) -> LentFiles<'_> {
-    LentFiles { pid: std::process::id(), numbers }
+fn offer(numbers: &[RawFd]) -> RemoteFiles<'_> {
+    RemoteFiles { pid: std::process::id(), numbers }
 }
 
 fn memfd() -> OwnedFd {
@@ -318,7 +318,7 @@ fn files_come_all_or_none() {
     assert_eq!(waiter.hold().install(offer(&[memory; 3])), Err(InstallError::NoRoom));
     assert_eq!(waiter.open_files(), before);
     assert_eq!(waiter.hold().install(offer(&[memory; 2])).map(|numbers| numbers.len()), Ok(2));
-    assert!(waiter.hold().install(LentFiles { pid: u32::MAX >> 1, numbers: &[0] }).is_err());
+    assert!(waiter.hold().install(RemoteFiles { pid: u32::MAX >> 1, numbers: &[0] }).is_err());
 }
 
 #[test]

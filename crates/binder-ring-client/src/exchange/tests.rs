@@ -47,7 +47,7 @@ struct Driver<'a> {
 }
 
 /// Memory of the caller of which no byte can be reached but those of `lent`.
-struct Lent<'a> {
+struct PartialMemory<'a> {
     lent: &'a [&'a [u8]],
     /// Where returns go.
     returns: RefCell<Vec<u8>>,
@@ -121,7 +121,7 @@ impl RingSystem for Driver<'_> {
     }
 }
 
-impl CallMemory for Lent<'_> {
+impl CallMemory for PartialMemory<'_> {
     fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool {
         let is_it =
             |it: &&&[u8]| (it.as_ptr() as u64, it.len() as u64) == (window.address, window.len);
@@ -168,7 +168,7 @@ fn answer(driver: &Driver<'_>) {
 fn read(ring: &ClientRing, script: &[(Asked, Deed, End)]) -> (RingOutcome, u64, Vec<u8>) {
     let slot = SlotIndex::new(5).expect("it exists");
     let driver = Driver::new(ring, slot, script.iter().copied().collect());
-    let memory = Lent { lent: &[], returns: RefCell::default() };
+    let memory = PartialMemory { lent: &[], returns: RefCell::default() };
     let mut call =
         BinderWriteRead { read_size: READ_SIZE, read_buffer: READ_BUFFER, ..Default::default() };
     let outcome = ring.exchange(slot, &mut call, &driver, &memory);
@@ -444,7 +444,7 @@ fn commands_and_what_they_point_to_are_copied_as_far_as_they_can_be() {
             .concat();
     let lent: [&[u8]; 3] = [&commands[4..], offsets.as_bytes(), &data];
     for count in 0..=lent.len() {
-        let memory = Lent { lent: &lent[..count], returns: RefCell::default() };
+        let memory = PartialMemory { lent: &lent[..count], returns: RefCell::default() };
         let check = [(Asked::Sleep, answer as Deed, Slept(SleepEnd::Woken))];
         let driver = Driver::new(&ring, slot, check.into());
         let mut call = BinderWriteRead {
@@ -466,7 +466,7 @@ fn commands_and_what_they_point_to_are_copied_as_far_as_they_can_be() {
     // Many commands are copied, and not looked at.
     let many = commands[4..].repeat(9);
     let lent = [many.as_slice()];
-    let memory = Lent { lent: &lent, returns: RefCell::default() };
+    let memory = PartialMemory { lent: &lent, returns: RefCell::default() };
     let call = BinderWriteRead {
         write_size: many.len() as u64,
         write_buffer: many.as_ptr() as u64,
@@ -481,7 +481,7 @@ fn returns_that_cannot_be_written_are_a_fault() {
     let slot = SlotIndex::new(5).expect("it exists");
     let script = [(Asked::Sleep, answer as Deed, Slept(SleepEnd::Woken))];
     let driver = Driver::new(&ring, slot, script.into());
-    let memory = Lent { lent: &[], returns: RefCell::default() };
+    let memory = PartialMemory { lent: &[], returns: RefCell::default() };
     let mut call = BinderWriteRead { read_size: 5, read_buffer: 8, ..Default::default() };
     let outcome = ring.exchange(slot, &mut call, &driver, &memory);
     assert_eq!(outcome, RingOutcome::Done(Err(Errno::EFAULT)));

@@ -2,9 +2,9 @@
 
 use binder_rpc::handshake::{self, HandshakeError};
 use binder_rpc::{
-    Address, BadAddress, BadParcel, CallDirection, Ending, Entered, Inbox, Oneway, ParcelLists,
-    PendingRelease, ProtocolVersion, ReceivedParcel, Reply, RpcMessage, RpcTransaction,
-    SendRefusal, SessionLimits, SessionObjects, SessionSide, Turns, encode, special,
+    Address, BadAddress, BadParcel, CallDirection, CallStack, Ending, Entered, Inbox, Oneway,
+    ParcelLists, PendingRelease, ProtocolVersion, ReceivedParcel, Reply, RpcMessage,
+    RpcTransaction, SendRefusal, SessionLimits, SessionObjects, SessionSide, encode, special,
 };
 
 type Side = SessionObjects<&'static str, u32, u32>;
@@ -307,7 +307,7 @@ fn a_peer_may_begin_to_count_its_oneways_anew() {
 #[test]
 fn turns_alternate_on_a_connection() {
     let limits = SessionLimits { max_depth: 3, ..SessionLimits::default() };
-    let mut outgoing = Turns::new(CallDirection::Outgoing);
+    let mut outgoing = CallStack::new(CallDirection::Outgoing);
     assert_eq!(outgoing.replied(), Err(Ending::UnexpectedReply));
     assert_eq!(outgoing.called(&limits), Err(Ending::UnexpectedCall));
     assert!(outgoing.may_call(&limits));
@@ -324,7 +324,7 @@ fn turns_alternate_on_a_connection() {
     assert_eq!(outgoing.replied(), Ok(()));
     assert_eq!(outgoing.depth(), 0);
 
-    let mut incoming = Turns::new(CallDirection::Incoming);
+    let mut incoming = CallStack::new(CallDirection::Incoming);
     assert!(!incoming.may_call(&limits));
     assert_eq!(incoming.called(&limits), Ok(()));
     assert!(incoming.may_call(&limits));

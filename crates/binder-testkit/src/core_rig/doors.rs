@@ -1,6 +1,6 @@
 //! The doors by which calls come: one after the other, so that each check knocks at all of them.
 
-use binder_frontend::{Call, RequestContext, Spares};
+use binder_frontend::{Call, FreeLists, RequestContext};
 use binder_uapi::BinderWriteRead;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -54,7 +54,7 @@ impl World {
         if door == Door::Carrying && can_be_carried {
             call.carry_returns(start, there.len());
         }
-        let Some(mut fetch) = Spares::default().fetch(*request, &wanted) else { return };
+        let Some(mut fetch) = FreeLists::default().fetch(*request, &wanted) else { return };
         let trouble = self.executor.trouble_now();
         if trouble == Some(Trouble::Stall) {
             // It comes at a step that ends with the client.

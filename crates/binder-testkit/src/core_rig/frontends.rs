@@ -34,7 +34,7 @@ pub(super) struct Executor {
     /// Descriptor work that does not come to its end.
     pub(super) stalled: VecDeque<(usize, FdTask)>,
     /// How descriptors change.
-    pub(super) fd_work_way: FdWorkWay,
+    pub(super) fd_work_way: FdWorkState,
     /// The requests by which threads go on with descriptor work of a request before.
     pub(super) moved_to: BTreeSet<u64>,
     /// The request for which an access is being made that may be cut off.
@@ -50,7 +50,7 @@ pub(super) struct Executor {
 
 /// Where a thread is when its descriptors change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FdWorkWay {
+pub enum FdWorkState {
     /// In its ioctl.
     #[default]
     Waiting,

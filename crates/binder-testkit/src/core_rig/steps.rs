@@ -11,7 +11,7 @@ use binder_frontend::{
 use binder_uapi::{BINDER_WRITE_READ, BinderWriteRead};
 use rustix::io::Errno;
 
-use super::frontends::{Executor, FdWorkWay, Request};
+use super::frontends::{Executor, FdWorkState, Request};
 use super::{Call, OpenFile, World};
 use crate::fake_memory::Reservations;
 use crate::{Caller, Process, Thread};
@@ -262,9 +262,9 @@ impl World {
         let has_moved = self.executor.moved_to.remove(&unique);
         match self.executor.fd_work_way {
             _ if trouble.is_some() || has_moved => {}
-            FdWorkWay::Waiting => {}
-            FdWorkWay::Stopped => return self.do_task_of_stopped(device, task),
-            FdWorkWay::Moved => return self.move_task(device, task),
+            FdWorkState::Waiting => {}
+            FdWorkState::Stopped => return self.do_task_of_stopped(device, task),
+            FdWorkState::Moved => return self.move_task(device, task),
         }
         let FdTask { file, request, call, work } = task;
         let done = self.change_descriptors(file, *work, trouble);

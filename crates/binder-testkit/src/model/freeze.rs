@@ -1,6 +1,6 @@
 //! Processes that are frozen, and the links that tell of it.
 
-use super::{Code, Model, NodeId, Pid, Place, Seen, Taken, Work};
+use super::{Code, Model, ModelReturn, NodeId, Pid, Place, Taken, Work};
 
 pub(super) type LinkId = usize;
 
@@ -142,16 +142,21 @@ impl Model {
         Taken::Yes
     }
 
-    pub(super) fn deliver_freeze(&mut self, pid: Pid, id: LinkId, seen: &mut Vec<Seen>) -> bool {
+    pub(super) fn deliver_freeze(
+        &mut self,
+        pid: Pid,
+        id: LinkId,
+        seen: &mut Vec<ModelReturn>,
+    ) -> bool {
         let link = self.link(id);
         if link.is_cleared {
-            seen.push(Seen::FreezeClearDone(link.cookie));
+            seen.push(ModelReturn::FreezeClearDone(link.cookie));
             self.links.remove(&id);
             return false;
         }
         link.place = Place::Delivered;
         link.was_frozen = link.is_frozen;
-        seen.push(Seen::Frozen(link.cookie, link.is_frozen));
+        seen.push(ModelReturn::Frozen(link.cookie, link.is_frozen));
         self.process(pid).delivered_freezes.push(id);
         true
     }

@@ -1,10 +1,10 @@
 //! Reading.
 
-use super::{Code, DeathId, Model, News, NodeId, Object, Pid, Place, Seen, Verdict, Work};
+use super::{Code, DeathId, Model, ModelReturn, News, NodeId, Object, Pid, Place, Verdict, Work};
 
 impl Model {
     /// Reads as often as one ioctl does; `None` if there is nothing to read.
-    pub fn read(&mut self, pid: Pid) -> Option<Vec<Seen>> {
+    pub fn read(&mut self, pid: Pid) -> Option<Vec<ModelReturn>> {
         let mut seen = Vec::new();
         while seen.is_empty() {
             let process = &self.processes[pid];
@@ -32,7 +32,7 @@ impl Model {
     }
 
     /// Delivers one item; whether it ends the read.
-    fn deliver(&mut self, pid: Pid, work: Work, seen: &mut Vec<Seen>) -> bool {
+    fn deliver(&mut self, pid: Pid, work: Work, seen: &mut Vec<ModelReturn>) -> bool {
         match work {
             Work::Call(code) if self.has_no_room_for(pid, code) => {
                 self.drop_undelivered(pid, code);
@@ -40,7 +40,7 @@ impl Model {
             }
             Work::Reply(code) if self.has_no_room_for(pid, code) => {
                 self.discard_buffer(pid, code);
-                seen.push(Seen::Failed);
+                seen.push(ModelReturn::Failed);
                 true
             }
             Work::Call(code) => {
@@ -49,15 +49,15 @@ impl Model {
             }
             Work::Reply(code) => {
                 let objects = self.processes[pid].buffers[&code].objects.clone();
-                seen.push(Seen::Reply { code, objects });
+                seen.push(ModelReturn::Reply { code, objects });
                 true
             }
             Work::Complete => {
-                seen.push(Seen::Complete);
+                seen.push(ModelReturn::Complete);
                 false
             }
             Work::PendingFrozen => {
-                seen.push(Seen::PendingFrozen);
+                seen.push(ModelReturn::PendingFrozen);
                 false
             }
             Work::ReturnError(verdict) => {
@@ -94,7 +94,7 @@ impl Model {
         self.discard_buffer(pid, code);
     }
 
-    fn deliver_call(&mut self, pid: Pid, code: Code) -> Seen {
+    fn deliver_call(&mut self, pid: Pid, code: Code) -> ModelReturn {
         let stack = self.processes[pid].stack;
         let objects = self.processes[pid].buffers[&code].objects.clone();
         let call = self.calls.get_mut(&code).expect("a call that is delivered");
@@ -105,43 +105,43 @@ impl Model {
             (call.is_served, call.to_parent) = (true, stack);
             self.process(pid).stack = Some(code);
         }
-        Seen::Call { code, target: self.nodes[&node].ptr, sender, objects }
+        ModelReturn::Call { code, target: self.nodes[&node].ptr, sender, objects }
     }
 
-    fn deliver_node(&mut self, id: NodeId, seen: &mut Vec<Seen>) {
+    fn deliver_node(&mut self, id: NodeId, seen: &mut Vec<ModelReturn>) {
         let (is_strong, is_weak) = self.strength(id);
         let node = self.node(id);
         let ptr = node.ptr;
         if is_weak && !node.has_weak {
             (node.has_weak, node.pending_weak) = (true, true);
-            seen.push(Seen::Increfs(ptr));
+            seen.push(ModelReturn::Increfs(ptr));
         }
         if is_strong && !node.has_strong {
             (node.has_strong, node.pending_strong) = (true, true);
-            seen.push(Seen::Acquire(ptr));
+            seen.push(ModelReturn::Acquire(ptr));
         }
         if !is_strong && node.has_strong {
             node.has_strong = false;
-            seen.push(Seen::Release(ptr));
+            seen.push(ModelReturn::Release(ptr));
         }
         if !is_weak && node.has_weak {
             node.has_weak = false;
-            seen.push(Seen::Decrefs(ptr));
+            seen.push(ModelReturn::Decrefs(ptr));
         }
         self.attend();
     }
 
-    fn deliver_death(&mut self, pid: Pid, id: DeathId, seen: &mut Vec<Seen>) -> bool {
+    fn deliver_death(&mut self, pid: Pid, id: DeathId, seen: &mut Vec<ModelReturn>) -> bool {
         let death = self.deaths.get_mut(&id).expect("a death that is told");
         match death.news {
             News::Dead => {
                 death.place = Place::Delivered;
-                seen.push(Seen::DeadBinder(death.cookie));
+                seen.push(ModelReturn::DeadBinder(death.cookie));
                 self.process(pid).delivered_deaths.push(id);
                 true
             }
             News::Clear => {
-                seen.push(Seen::ClearDone(death.cookie));
+                seen.push(ModelReturn::ClearDone(death.cookie));
                 self.deaths.remove(&id);
                 false
             }
@@ -149,11 +149,11 @@ impl Model {
     }
 }
 
-fn told(verdict: Verdict) -> Seen {
+fn told(verdict: Verdict) -> ModelReturn {
     match verdict {
-        Verdict::Complete => Seen::Complete,
-        Verdict::Failed => Seen::Failed,
-        Verdict::Dead => Seen::Dead,
-        Verdict::Frozen => Seen::FrozenReply,
+        Verdict::Complete => ModelReturn::Complete,
+        Verdict::Failed => ModelReturn::Failed,
+        Verdict::Dead => ModelReturn::Dead,
+        Verdict::Frozen => ModelReturn::FrozenReply,
     }
 }

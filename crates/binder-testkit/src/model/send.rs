@@ -1,7 +1,7 @@
 //! Sending, answering, freeing.
 
 use super::{
-    Buffer, Call, Code, Model, NodeId, Object, Pid, Process, Seen, Taken, Verdict, Work,
+    Buffer, Call, Code, Model, ModelReturn, NodeId, Object, Pid, Process, Taken, Verdict, Work,
     takes_descriptors, takes_them_in_reply,
 };
 
@@ -33,7 +33,7 @@ impl Model {
         }
         assert_eq!(self.send(pid, handle, false, code, &[]), Taken::Yes);
         let read = self.read(server).unwrap_or_default();
-        assert!(matches!(read[..], [Seen::Call { .. }]), "{read:?}");
+        assert!(matches!(read[..], [ModelReturn::Call { .. }]), "{read:?}");
         assert_eq!(self.free(server, code), Taken::Yes);
         Some(server)
     }

@@ -1,7 +1,7 @@
 //! The core and the naive model read the same, whatever processes write, with front ends between or without.
 
 use binder_testkit::game::{Game, SLOTS, Step, acquaintance};
-use binder_testkit::{CoreRig, FdWorkWay, Stage};
+use binder_testkit::{CoreRig, FdWorkState, Stage};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -100,7 +100,7 @@ fn compare(steps: &[Step], objects: usize) {
     for rig in CoreRig::BOTH {
         compare_on(rig().in_slices_of(objects), steps);
     }
-    let way = [FdWorkWay::Stopped, FdWorkWay::Moved][steps.len() % 2];
+    let way = [FdWorkState::Stopped, FdWorkState::Moved][steps.len() % 2];
     compare_on(CoreRig::default().with_fd_work(way).in_slices_of(objects), steps);
 }
 

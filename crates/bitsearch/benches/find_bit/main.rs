@@ -42,13 +42,13 @@ fn sparse_map(seed: u64) -> Vec<u64> {
 }
 
 /// A way to look for an area.
-trait Way {
+trait AreaSearch {
     fn find(map: &[u64], len: usize) -> usize;
 }
 
 struct Old;
 
-impl Way for Old {
+impl AreaSearch for Old {
     fn find(map: &[u64], len: usize) -> usize {
         baselines::old_area(map, BITS, 0, len).place
     }
@@ -56,7 +56,7 @@ impl Way for Old {
 
 struct New;
 
-impl Way for New {
+impl AreaSearch for New {
     fn find(map: &[u64], len: usize) -> usize {
         baselines::new_area(map, BITS, 0, len).place
     }
@@ -64,7 +64,7 @@ impl Way for New {
 
 struct Naive;
 
-impl Way for Naive {
+impl AreaSearch for Naive {
     fn find(map: &[u64], len: usize) -> usize {
         baselines::naive_area(map, BITS, 0, len)
     }
@@ -72,20 +72,20 @@ impl Way for Naive {
 
 struct Ours;
 
-impl Way for Ours {
+impl AreaSearch for Ours {
     fn find(map: &[u64], len: usize) -> usize {
         bitsearch::next_zero_area(map, BITS, 0, len).unwrap_or(usize::MAX)
     }
 }
 
 #[divan::bench(types = [Old, New, Naive, Ours], args = COUNTS)]
-fn random_area<W: Way>(bencher: Bencher, len: usize) {
+fn random_area<W: AreaSearch>(bencher: Bencher, len: usize) {
     let map = random_map(1);
     bencher.bench_local(|| W::find(black_box(&map), black_box(len)));
 }
 
 #[divan::bench(types = [Old, New, Naive, Ours], args = COUNTS)]
-fn sparse_area<W: Way>(bencher: Bencher, len: usize) {
+fn sparse_area<W: AreaSearch>(bencher: Bencher, len: usize) {
     let map = sparse_map(1);
     bencher.bench_local(|| W::find(black_box(&map), black_box(len)));
 }

@@ -27,7 +27,7 @@ fn text(
     task: &Pid<Task>,
     text: Text,
 ) -> Vec<u8> {
-    Seen { table, namespace, task }.text(text).unwrap()
+    TaskView { table, namespace, task }.text(text).unwrap()
 }
 
 fn stat(table: &ProcessTable, namespace: &PidNamespace<Task>, task: &Pid<Task>) -> Stat {

@@ -1,7 +1,7 @@
 //! Processes of the kernel's, and what else its /proc tells.
 
 pub(super) mod devices;
-mod seen;
+mod redact;
 
 use std::collections::HashMap;
 use std::io;
@@ -20,7 +20,7 @@ use crate::files::{FileLink, NsKind, Text};
 use crate::kernel::ListedProcess;
 use crate::net::NetFile;
 use crate::node::{FD_MAX, ViewNode, What};
-use seen::SeenBy;
+use redact::ReaderRelation;
 
 /// Texts, and where links lead, as they were when they were looked up.
 #[derive(Default)]
@@ -228,13 +228,13 @@ impl View {
             Ok::<_, ViewErrno>(caller.uid == 0 || caller.uid == owner)
         };
         let reader = match is_reader {
-            true => SeenBy::Itself,
-            false if text == Text::Status || is_owner()? => SeenBy::Owner,
-            false => SeenBy::Other,
+            true => ReaderRelation::Itself,
+            false if text == Text::Status || is_owner()? => ReaderRelation::Owner,
+            false => ReaderRelation::Other,
         };
         let told = match text {
-            Text::Status => Some(seen::status(&bytes, reader, numbers, as_seen)),
-            _ => seen::stat(&bytes, reader, numbers, as_seen),
+            Text::Status => Some(redact::status(&bytes, reader, numbers, as_seen)),
+            _ => redact::stat(&bytes, reader, numbers, as_seen),
         };
         match failure {
             Some(error) => Err(error.into()),

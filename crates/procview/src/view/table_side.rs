@@ -9,7 +9,7 @@ use super::{FOREVER, Found, S_IFDIR, S_IFLNK, S_IFREG, View, descriptor, process
 use crate::errno::ViewErrno;
 use crate::files::{FileLink, NsKind, Text};
 use crate::node::{ViewNode, What};
-use crate::render::Seen;
+use crate::render::TaskView;
 use crate::task::{Leader, Task, leader_number};
 
 impl View {
@@ -18,8 +18,8 @@ impl View {
         self.table().by_serial(serial).ok_or(ViewErrno::Srch)
     }
 
-    fn seen<'a>(&'a self, task: &'a Pid<Task>) -> Seen<'a> {
-        Seen { table: self.table(), namespace: self.namespace(), task }
+    fn seen<'a>(&'a self, task: &'a Pid<Task>) -> TaskView<'a> {
+        TaskView { table: self.table(), namespace: self.namespace(), task }
     }
 
     /// The process of number `nr` or the next one; threads have no entries.

@@ -81,17 +81,17 @@ fn outlive(host: &Strong<dyn IHost>) -> Outcome {
 /// Links to the death of `object`, says so, and waits for it.
 fn await_death(object: &SIBinder) -> Outcome {
     let (sender, deaths) = mpsc::channel();
-    let mourner = Arc::new(Mourner(sender));
-    object.link_to_death_arc(&mourner)?;
+    let recipient = Arc::new(DeathSender(sender));
+    object.link_to_death_arc(&recipient)?;
     println!("{READY}");
     let dead = deaths.recv()?;
     expect("the dead is whom I watched", dead == *object, true)
 }
 
 /// Sends on what it is told of deaths.
-struct Mourner(Sender<WIBinder>);
+struct DeathSender(Sender<WIBinder>);
 
-impl DeathRecipient for Mourner {
+impl DeathRecipient for DeathSender {
     fn binder_died(&self, who: &WIBinder) {
         // The receiver is gone once the first death has been heard of.
         let _ = self.0.send(who.clone());

@@ -29,7 +29,7 @@ const LOCAL_CID: u32 = 1;
 
 /// How a client comes to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Transport {
     UnixPath,
     UnixName,
     Bootstrap,
@@ -39,7 +39,7 @@ enum Way {
     Vsock,
 }
 
-impl Way {
+impl Transport {
     fn passes_files(self) -> bool {
         match self {
             Self::UnixPath | Self::UnixName | Self::Bootstrap | Self::Preconnected => true,
@@ -63,7 +63,7 @@ fn no_root() -> SpIBinder {
 }
 
 /// `None` if this machine does not have the way.
-fn connect(way: Way, version: ProtocolVersion, threads: usize) -> Option<Connected> {
+fn connect(way: Transport, version: ProtocolVersion, threads: usize) -> Option<Connected> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let name = format!("\0matrix-{}-{version:?}-{threads}", std::process::id());
@@ -71,15 +71,15 @@ fn connect(way: Way, version: ProtocolVersion, threads: usize) -> Option<Connect
     let authority = Authority::new();
     let (near, far) = UnixStream::pair().unwrap();
     let server = match way {
-        Way::UnixPath | Way::Preconnected => RpcServer::new_unix(no_root(), &path),
-        Way::UnixName => RpcServer::new_unix(no_root(), &name),
-        Way::Bootstrap => RpcServer::new_unix_domain_bootstrap(no_root(), far.into()),
-        Way::Tcp => RpcServer::new_inet(no_root(), local, 0),
-        Way::Tls => {
+        Transport::UnixPath | Transport::Preconnected => RpcServer::new_unix(no_root(), &path),
+        Transport::UnixName => RpcServer::new_unix(no_root(), &name),
+        Transport::Bootstrap => RpcServer::new_unix_domain_bootstrap(no_root(), far.into()),
+        Transport::Tcp => RpcServer::new_inet(no_root(), local, 0),
+        Transport::Tls => {
             let credentials = authority.issue("localhost", &authority, false);
             RpcServer::new_inet_tls(no_root(), local, 0, &credentials)
         }
-        Way::Vsock => match RpcServer::new_vsock(no_root(), LOCAL_CID, u32::MAX) {
+        Transport::Vsock => match RpcServer::new_vsock(no_root(), LOCAL_CID, u32::MAX) {
             Err(_) => return None,
             server => server,
         },
@@ -98,19 +98,19 @@ fn connect(way: Way, version: ProtocolVersion, threads: usize) -> Option<Connect
     }
     let port = || server.inet_address().unwrap().port();
     let root = match way {
-        Way::UnixPath => session.connect_unix(&path),
-        Way::UnixName => session.connect_unix(&name),
-        Way::Bootstrap => session.connect_unix_bootstrap(near.into()),
-        Way::Preconnected => {
+        Transport::UnixPath => session.connect_unix(&path),
+        Transport::UnixName => session.connect_unix(&name),
+        Transport::Bootstrap => session.connect_unix_bootstrap(near.into()),
+        Transport::Preconnected => {
             session.connect_preconnected(|| UnixStream::connect(&path).ok().map(OwnedFd::from))
         }
-        Way::Tcp => session
+        Transport::Tcp => session
             .connect_preconnected(|| TcpStream::connect((local, port())).ok().map(OwnedFd::from)),
-        Way::Tls => {
+        Transport::Tls => {
             let credentials = authority.issue("somebody", &authority, false);
             session.connect_inet_tls("localhost", port(), &credentials)
         }
-        Way::Vsock => match session.connect_vsock(LOCAL_CID, server.vsock_port().unwrap()) {
+        Transport::Vsock => match session.connect_vsock(LOCAL_CID, server.vsock_port().unwrap()) {
             Err(RpcError::System { .. }) => return None,
             root => root,
         },
@@ -273,7 +273,7 @@ fn calls_that_end_in_time(Connected { test, .. }: &Connected) {
 }
 
 /// Makes all checks, in every version, with one thread and with several.
-fn check_all(way: Way) {
+fn check_all(way: Transport) {
     for (version, threads) in VERSIONS.into_iter().flat_map(|it| [(it, 1), (it, 4)]) {
         let Some(connected) = connect(way, version, threads) else {
             return binder_testkit::skip("this machine does not reach itself so");
@@ -293,35 +293,35 @@ fn check_all(way: Way) {
 
 #[test]
 fn over_unix_sockets_with_a_path() {
-    check_all(Way::UnixPath);
+    check_all(Transport::UnixPath);
 }
 
 #[test]
 fn over_unix_sockets_with_a_name() {
-    check_all(Way::UnixName);
+    check_all(Transport::UnixName);
 }
 
 #[test]
 fn over_sockets_that_are_sent_over_another() {
-    check_all(Way::Bootstrap);
+    check_all(Transport::Bootstrap);
 }
 
 #[test]
 fn over_sockets_that_others_have_connected() {
-    check_all(Way::Preconnected);
+    check_all(Transport::Preconnected);
 }
 
 #[test]
 fn over_tcp() {
-    check_all(Way::Tcp);
+    check_all(Transport::Tcp);
 }
 
 #[test]
 fn over_tls() {
-    check_all(Way::Tls);
+    check_all(Transport::Tls);
 }
 
 #[test]
 fn over_vsock() {
-    check_all(Way::Vsock);
+    check_all(Transport::Vsock);
 }

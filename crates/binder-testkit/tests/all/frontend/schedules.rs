@@ -1,6 +1,6 @@
 //! Calls of several clients, whose steps end in any order, well or not, while signals come and clients are killed.
 
-use binder_testkit::{CoreRig, FdWorkWay, Message, Mode, Stage, Trouble, commands, introduce};
+use binder_testkit::{CoreRig, FdWorkState, Message, Mode, Stage, Trouble, commands, introduce};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -38,7 +38,7 @@ fn choice() -> impl Strategy<Value = Choice> {
     ]
 }
 
-fn play(choices: &[Choice], slices: usize, way: FdWorkWay) {
+fn play(choices: &[Choice], slices: usize, way: FdWorkState) {
     let rig = CoreRig::default().in_slices_of(slices).with_fd_work(way);
     let stage = Stage::new(Box::new(rig));
     let core = stage.rig().core().expect("a rig on the core");
@@ -86,7 +86,7 @@ proptest! {
     fn whatever_steps_end_first_each_request_is_answered_once(
         choices in vec(choice(), 1..300),
         slices in prop_oneof![Just(1), Just(256)],
-        way in prop::sample::select(&[FdWorkWay::Waiting, FdWorkWay::Stopped, FdWorkWay::Moved][..]),
+        way in prop::sample::select(&[FdWorkState::Waiting, FdWorkState::Stopped, FdWorkState::Moved][..]),
     ) {
         play(&choices, slices, way);
     }

@@ -131,9 +131,9 @@ fn read_union(reply: &Parcel) -> Outcome<Option<SpIBinder>> {
 }
 
 /// An object that is told of registrations, and of clients.
-struct Told(std::sync::mpsc::Sender<String>);
+struct Callback(std::sync::mpsc::Sender<String>);
 
-impl Remotable for Told {
+impl Remotable for Callback {
     fn get_descriptor() -> &'static str {
         "android.os.IServiceCallback"
     }
@@ -163,7 +163,7 @@ pub(crate) fn speak(device: &Path, release: &str) -> Outcome {
     let name = format!("of.{release}");
     let (adder, callback, told) = {
         let (teller, told) = std::sync::mpsc::channel();
-        (new_adder(), Binder::new(Told(teller)).as_binder(), told)
+        (new_adder(), Binder::new(Callback(teller)).as_binder(), told)
     };
 
     call(&manager, numbers.add, |data| {

@@ -223,9 +223,9 @@ fn one_peer_does_not_get_all_connections() {
 }
 
 /// A way to shut a server down from within it.
-struct Reach(OnceLock<RpcServer>, Sender<bool>);
+struct ServerAccess(OnceLock<RpcServer>, Sender<bool>);
 
-impl Reach {
+impl ServerAccess {
     /// Tells whether that was refused, as it would wait for the caller.
     fn shut_down(&self) {
         let shut_down = self.0.get().expect("it is reached by way of it").shutdown();
@@ -234,12 +234,12 @@ impl Reach {
     }
 }
 
-type Answer = fn(&Arc<Reach>, &mut BorrowedParcel<'_>) -> Result<(), StatusCode>;
+type Answer = fn(&Arc<ServerAccess>, &mut BorrowedParcel<'_>) -> Result<(), StatusCode>;
 
 /// A service that reaches its server.
-struct Reaches(Arc<Reach>, Answer);
+struct AccessingService(Arc<ServerAccess>, Answer);
 
-impl Remotable for Reaches {
+impl Remotable for AccessingService {
     fn get_descriptor() -> &'static str {
         DESCRIPTOR
     }
@@ -257,11 +257,11 @@ impl Remotable for Reaches {
 /// Starts a server whose root object answers so. What shutting it down said comes through the channel.
 fn listen_reaching(
     answer: Answer,
-    set_up: impl FnOnce(&RpcServer, &Arc<Reach>),
+    set_up: impl FnOnce(&RpcServer, &Arc<ServerAccess>),
 ) -> (u16, Receiver<bool>) {
     let (tell, told) = channel();
-    let reach = Arc::new(Reach(OnceLock::new(), tell));
-    let root = Binder::new(Reaches(Arc::clone(&reach), answer)).as_binder();
+    let reach = Arc::new(ServerAccess(OnceLock::new(), tell));
+    let root = Binder::new(AccessingService(Arc::clone(&reach), answer)).as_binder();
     let listens = RpcServer::new_inet(root, "127.0.0.1", 0_u32).expect("a port");
     set_up(&listens, &reach);
     let port = listens.inet_address().expect("TCP").port();

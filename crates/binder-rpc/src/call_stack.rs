@@ -1,4 +1,4 @@
-//! Whose turn it is on a connection.
+//! The calls under way on a connection, and who may call next.
 
 use alloc::vec::Vec;
 
@@ -27,12 +27,12 @@ pub enum NestedCall {
 /// One side at a time works, the other waits: for the answer, or for a call back from it, which
 /// comes on the same connection.
 #[derive(Debug)]
-pub struct Turns {
+pub struct CallStack {
     direction: CallDirection,
     stack: Vec<NestedCall>,
 }
 
-impl Turns {
+impl CallStack {
     /// Makes a connection on which nothing is under way.
     #[must_use]
     pub fn new(direction: CallDirection) -> Self {

@@ -17,13 +17,13 @@ const KEPT: usize = 2;
 /// A few of each kind, for the next calls.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "each goes out in its box")]
-pub struct Spares {
+pub struct FreeLists {
     calls: Vec<Box<Call>>,
     commands: Vec<Box<Commands>>,
     accesses: Vec<Box<AccessRequest>>,
 }
 
-impl Spares {
+impl FreeLists {
     /// A call that begins.
     pub fn call(&mut self, context: RequestContext, data: IoctlData) -> Box<Call> {
         match self.calls.pop() {
@@ -100,8 +100,8 @@ fn balance<T>(own: &mut Vec<T>, others: &mut Vec<T>) {
     }
 }
 
-fn keep<T>(spares: &mut Vec<T>, spare: T) {
-    if spares.len() < KEPT {
-        spares.push(spare);
+fn keep<T>(free_lists: &mut Vec<T>, spare: T) {
+    if free_lists.len() < KEPT {
+        free_lists.push(spare);
     }
 }

@@ -21,7 +21,7 @@ const NUMBER_LINES: [&[u8]; 4] = [PARENT_LINE, b"TracerPid:", b"NSpgid:", b"NSsi
 
 /// The reader of a process's or a thread's files.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum SeenBy {
+pub(super) enum ReaderRelation {
     /// The one that is told of. It waits for our answer now, and runs when it has it.
     Itself,
     /// Its user, or root.
@@ -33,7 +33,7 @@ pub(super) enum SeenBy {
 /// Rewrites `stat`, with what `numbers` have for processes that are not seen; `None` if it is none.
 pub(super) fn stat(
     stat: &[u8],
-    reader: SeenBy,
+    reader: ReaderRelation,
     numbers: Numbering,
     mut as_seen: impl FnMut(u32) -> u32,
 ) -> Option<Vec<u8>> {
@@ -52,9 +52,9 @@ pub(super) fn stat(
                 let told = as_seen(pid);
                 seen.extend_from_slice(told.to_string().as_bytes());
             }
-            _ if ADDRESSES.contains(&at) && reader == SeenBy::Other => seen.push(b'0'),
-            _ if at == STATE && reader == SeenBy::Itself => seen.push(b'R'),
-            _ if at == WCHAN && reader == SeenBy::Itself => seen.push(b'0'),
+            _ if ADDRESSES.contains(&at) && reader == ReaderRelation::Other => seen.push(b'0'),
+            _ if at == STATE && reader == ReaderRelation::Itself => seen.push(b'R'),
+            _ if at == WCHAN && reader == ReaderRelation::Itself => seen.push(b'0'),
             _ => seen.extend_from_slice(field),
         }
     }
@@ -73,13 +73,13 @@ fn parent(seen: u32, numbers: Numbering) -> u32 {
 /// Rewrites `status`, likewise.
 pub(super) fn status(
     status: &[u8],
-    reader: SeenBy,
+    reader: ReaderRelation,
     numbers: Numbering,
     mut as_seen: impl FnMut(u32) -> u32,
 ) -> Vec<u8> {
     let mut seen = Vec::with_capacity(status.len());
     for line in status.split_inclusive(|byte| *byte == b'\n') {
-        if reader == SeenBy::Itself && line.starts_with(b"State:") {
+        if reader == ReaderRelation::Itself && line.starts_with(b"State:") {
             seen.extend_from_slice(b"State:\tR (running)\n");
             continue;
         }
@@ -121,19 +121,25 @@ mod tests {
         let numbers: Vec<String> = (3..=52).map(|nth| nth.to_string()).collect();
         let line = format!("7 (a) (b\n) {}\n", numbers.join(" "));
         let shown =
-            stat(line.as_bytes(), SeenBy::Other, TABLES, |pid| if pid == 4 { 4 } else { 0 })
-                .unwrap();
+            stat(
+                line.as_bytes(),
+                ReaderRelation::Other,
+                TABLES,
+                |pid| if pid == 4 { 4 } else { 0 },
+            )
+            .unwrap();
         assert!(shown.starts_with(b"7 (a) (b\n) 3 4 0 0 7 0 9 "));
         for nth in 9..=52_usize {
             let is_address = (26..=30).contains(&nth) || nth == 35 || (45..=52).contains(&nth);
             let expected = if is_address { "0".to_owned() } else { nth.to_string() };
             assert_eq!(fields(&shown)[nth - 3], expected, "field {nth}");
         }
-        let shown = stat(line.as_bytes(), SeenBy::Owner, KERNELS, |pid| pid).unwrap();
+        let shown = stat(line.as_bytes(), ReaderRelation::Owner, KERNELS, |pid| pid).unwrap();
         assert_eq!(shown, line.as_bytes());
-        assert_eq!(stat(b"7 no name", SeenBy::Owner, KERNELS, |pid| pid), None);
+        assert_eq!(stat(b"7 no name", ReaderRelation::Owner, KERNELS, |pid| pid), None);
         let line = b"7 (a) S 6 5 4 3 2 1";
-        let shown = [TABLES, KERNELS].map(|whose| stat(line, SeenBy::Owner, whose, |_| 0).unwrap());
+        let shown =
+            [TABLES, KERNELS].map(|whose| stat(line, ReaderRelation::Owner, whose, |_| 0).unwrap());
         assert_eq!(shown, [b"7 (a) S 0 0 0 3 0 1\n", b"7 (a) S 1 5 4 3 2 1\n"]);
     }
 
@@ -142,24 +148,26 @@ mod tests {
         let text = b"Name:\tPPid:\nPid:\t9\nPPid:\t8\nTracerPid:\t0\nNSpgid:\t7\t1\nNSsid:\t6\n";
         let only_6 = |pid| if pid == 6 { 6 } else { 0 };
         let expected = b"Name:\tPPid:\nPid:\t9\nPPid:\t0\nTracerPid:\t0\nNSpgid:\t0\nNSsid:\t6\n";
-        assert_eq!(status(text, SeenBy::Owner, TABLES, only_6), expected);
+        assert_eq!(status(text, ReaderRelation::Owner, TABLES, only_6), expected);
         let expected =
             b"Name:\tPPid:\nPid:\t9\nPPid:\t1\nTracerPid:\t0\nNSpgid:\t7\t1\nNSsid:\t6\n";
-        assert_eq!(status(text, SeenBy::Owner, KERNELS, only_6), expected);
-        assert_eq!(status(text, SeenBy::Owner, KERNELS, |pid| pid), text);
-        assert_eq!(status(b"PPid:\t0\n", SeenBy::Other, KERNELS, |_| 0), b"PPid:\t0\n");
+        assert_eq!(status(text, ReaderRelation::Owner, KERNELS, only_6), expected);
+        assert_eq!(status(text, ReaderRelation::Owner, KERNELS, |pid| pid), text);
+        assert_eq!(status(b"PPid:\t0\n", ReaderRelation::Other, KERNELS, |_| 0), b"PPid:\t0\n");
     }
 
     #[test]
     fn a_process_that_reads_of_itself_runs() {
         let zeros = "0 ".repeat(31);
         let line = format!("7 (S) S {zeros}1 0\n");
-        let shown = stat(line.as_bytes(), SeenBy::Itself, KERNELS, |pid| pid).unwrap();
+        let shown = stat(line.as_bytes(), ReaderRelation::Itself, KERNELS, |pid| pid).unwrap();
         assert_eq!(shown, format!("7 (S) R {zeros}0 0\n").as_bytes());
-        let shown =
-            status(b"Name:\tS\nState:\tS (sleeping)\nPid:\t7\n", SeenBy::Itself, KERNELS, |pid| {
-                pid
-            });
+        let shown = status(
+            b"Name:\tS\nState:\tS (sleeping)\nPid:\t7\n",
+            ReaderRelation::Itself,
+            KERNELS,
+            |pid| pid,
+        );
         assert_eq!(shown, b"Name:\tS\nState:\tR (running)\nPid:\t7\n");
     }
 }

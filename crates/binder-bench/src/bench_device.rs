@@ -12,11 +12,11 @@ use binder_os::private_dev::{LIBRARY_NAME, RING_LIBRARY};
 
 /// A device that goes with this value.
 #[derive(Debug)]
-pub(crate) struct SpareDevice {
+pub(crate) struct BenchDevice {
     path: PathBuf,
 }
 
-impl SpareDevice {
+impl BenchDevice {
     /// Has the binderfs of a device make another.
     fn beside(device: &Path) -> io::Result<Self> {
         static NUMBERS: AtomicU32 = AtomicU32::new(0);
@@ -45,7 +45,7 @@ impl SpareDevice {
     }
 }
 
-impl Drop for SpareDevice {
+impl Drop for BenchDevice {
     fn drop(&mut self) {
         // A binderfs that is gone has no device.
         let _ = fs::remove_file(&self.path);

@@ -14,12 +14,12 @@ const WAIT_AT_MOST: Duration = Duration::from_secs(5);
 
 /// The turn of this `mount`, until it is dropped, here or in a process that was forked meanwhile.
 #[derive(Debug)]
-pub(crate) struct MountTurn {
+pub(crate) struct MountLock {
     /// The directory that `dir` is in, locked: it stays the same, whatever is mounted at `dir`.
     parent: Option<File>,
 }
 
-impl MountTurn {
+impl MountLock {
     /// Waits for the turn at `dir`, an absolute path without symbolic links. One that does not come is done without, and the
     /// log says so.
     pub(crate) fn wait_at(dir: &Path) -> Self {
@@ -39,7 +39,7 @@ fn lock(dir: &Path) -> io::Result<File> {
     }
 }
 
-impl Drop for MountTurn {
+impl Drop for MountLock {
     fn drop(&mut self) {
         if let Some(parent) = &self.parent
             && let Err(error) = file_lock::unlock(parent)

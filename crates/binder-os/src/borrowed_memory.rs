@@ -13,13 +13,13 @@ use binder_uapi::Errno;
 ///
 /// Commands hold addresses, which may be wrong. What they point to is copied here if it was lent, and so can be read;
 /// all else is left to the driver, which reads and writes this process's memory as a kernel does, and is told of faults.
-pub(crate) struct LentMemory<'a> {
+pub(crate) struct BorrowedMemory<'a> {
     commands: &'a [u8],
     payloads: &'a [&'a [u8]],
     returns: Cell<&'a mut [u8]>,
 }
 
-impl<'a> LentMemory<'a> {
+impl<'a> BorrowedMemory<'a> {
     /// Commands, what they may point to, and the room for returns.
     pub(crate) fn new(commands: &'a [u8], payloads: &'a [&'a [u8]], returns: &'a mut [u8]) -> Self {
         Self { commands, payloads, returns: Cell::new(returns) }
@@ -51,7 +51,7 @@ impl<'a> LentMemory<'a> {
     }
 }
 
-impl CallMemory for LentMemory<'_> {
+impl CallMemory for BorrowedMemory<'_> {
     fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool {
         let mut lent = iter::once(self.commands).chain(self.payloads.iter().copied());
         let Some(bytes) = lent.find_map(|lent| part(lent, window)) else { return false };
