@@ -27,7 +27,7 @@ const SERVER_EUID: u32 = 33;
 const BUFFER: u64 = 1 << 20;
 const CALLS: usize = 8;
 /// A call sleeps no more often, whatever its server does: it is woken 99 times, and then its last sleep takes as long as may be.
-const MOST_SLEEPS: u32 = 99 + SLEEPS;
+const MAX_SLEEPS: u32 = 99 + SLEEPS;
 
 /// What happens beside the caller.
 struct Deed {
@@ -47,7 +47,7 @@ struct Process<'b> {
     has_signal: Cell<bool>,
     driver_is_gone: Cell<bool>,
     is_adopted: Cell<bool>,
-    is_lent: Cell<bool>,
+    is_in_use: Cell<bool>,
     received: Cell<usize>,
     returns: RefCell<Vec<u8>>,
 }
@@ -133,7 +133,7 @@ impl RingSystem for Process<'_> {
 
     fn sleep(&self, _: &AtomicU32, _: u32) -> SleepEnd {
         self.sleeps.set(self.sleeps.get() + 1);
-        assert!(self.sleeps.get() <= MOST_SLEEPS, "a call does not end");
+        assert!(self.sleeps.get() <= MAX_SLEEPS, "a call does not end");
         match self.act() {
             None => SleepEnd::TimedOut,
             Some(()) if self.has_signal.get() => SleepEnd::Interrupted,
@@ -160,7 +160,7 @@ impl ReceivedBuffers for Process<'_> {
     }
 
     fn free(&self, _: u64) {
-        self.is_lent.set(false);
+        self.is_in_use.set(false);
     }
 }
 
@@ -194,15 +194,15 @@ impl LaneSystem for Process<'_> {
         BUFFER
     }
 
-    fn is_lent(&self, (): &()) -> bool {
-        self.is_lent.get()
+    fn is_in_use(&self, (): &()) -> bool {
+        self.is_in_use.get()
     }
 
     fn receive(&self, (): &(), len: usize) -> bool {
         // The length is a copy: what the server does from here on does not change it.
         let _ = self.act();
         let has_room = len <= DATA_BYTES;
-        self.is_lent.set(has_room);
+        self.is_in_use.set(has_room);
         self.received.set(len);
         has_room
     }
@@ -264,7 +264,7 @@ pub fn check(bytes: &[u8]) {
         has_signal: Cell::new(false),
         driver_is_gone: Cell::new(false),
         is_adopted: Cell::new(false),
-        is_lent: Cell::new(false),
+        is_in_use: Cell::new(false),
         received: Cell::new(0),
         returns: RefCell::default(),
     };
@@ -286,7 +286,7 @@ fn call(process: &Process<'_>, caller: &mut LaneCaller<()>) {
     process.sleeps.set(0);
     process.has_signal.set(false);
     process.is_adopted.set(false);
-    process.is_lent.set(false);
+    process.is_in_use.set(false);
     let slot = process.ring.segment().slot(process.slot());
     slot.standing.store(IN_NO_CALL, Ordering::Relaxed);
     let head = BinderTransactionData { code: 3, data_size: 64, ..Default::default() };

@@ -15,7 +15,7 @@ enum {
 // So many calls bring a lane into use.
 enum { WARM_UP = 40 };
 // So often as many do where a lane was refused before, and is asked for again after ever more calls.
-enum { MOST_ROUNDS = 1000 };
+enum { MAX_ROUNDS = 1000 };
 // On a busy processor the next call may always be made before the server has come to look for calls of lanes: after some rounds,
 // calls have pauses between them.
 enum { HURRIED_ROUNDS = 20, PAUSE_US = 1000 };
@@ -72,7 +72,7 @@ static inline int passes_by_within(int rounds, int by)
 
 static inline int passes_by(int by)
 {
-	return passes_by_within(MOST_ROUNDS, by);
+	return passes_by_within(MAX_ROUNDS, by);
 }
 
 enum { CALLERS = 28, CALLS_OF_EACH = 100 };

@@ -217,7 +217,7 @@ const IN_DEATHS: &[&str] = &[
 
 /// On a busy machine a thread may be taken for asleep whose answer is on its way. So many seeds may differ by that, if they
 /// do not in this many more plays.
-const MOST_LATE: usize = 2;
+const MAX_LATE: usize = 2;
 const MORE_PLAYS: usize = 5;
 
 /// How many lines before a difference are shown.
@@ -301,7 +301,7 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
     // Where no host makes its calls by lanes there is none.
     let has_lanes = options.plot.has_lanes() && options.doors.contains("lane");
     let mut late = 0;
-    if different.len() <= MOST_LATE {
+    if different.len() <= MAX_LATE {
         let seeds = std::mem::take(&mut different);
         for seed in seeds {
             if agrees_from_now_on(seed, options, &theirs[&seed], &played)? {

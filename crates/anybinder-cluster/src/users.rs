@@ -209,7 +209,7 @@ impl CallingUsers {
         if !self.0.may_act {
             return None;
         }
-        let told = caller.told_uid.zip(caller.certificate.as_ref());
+        let told = caller.claimed_uid.zip(caller.certificate.as_ref());
         Some(told.and_then(|(uid, shown)| self.here(shown, uid)).unwrap_or(NOBODY))
     }
 

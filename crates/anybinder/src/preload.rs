@@ -57,7 +57,7 @@ impl RingEnvironment {
     /// The same in a new directory, which programs will see where those of worlds do.
     pub(crate) fn place_in(dir: &Path) -> Self {
         // Without that, the driver takes no segment from any client.
-        let told = credentials::are_told().map_err(failed("asking the kernel who calls"));
+        let told = credentials::are_available().map_err(failed("asking the kernel who calls"));
         let place = || told.and_then(|()| place(dir).map(drop).map_err(Failure::from));
         let placed = (!is_off()).then(place);
         if let Some(Err(failure)) = &placed {

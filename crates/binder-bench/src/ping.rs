@@ -29,7 +29,7 @@ use crate::daemon::{self, Daemon};
 use crate::error::BenchError;
 use crate::ping::binder::Completions;
 use crate::ping::caller::{Round, Timings};
-use crate::ping::files::MOST_FILES;
+use crate::ping::files::MAX_FILES;
 use crate::ping::placement::{Cores, Placement};
 use crate::ping::trace::StreamFollower;
 use crate::report::BenchReport;
@@ -69,7 +69,7 @@ pub struct PingOptions {
 
     /// Measure also calls that bring that many files, and whose replies bring them back
     #[arg(long, value_name = "COUNTS", value_delimiter = ',',
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_FILES)))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FILES)))]
     descriptors: Vec<u32>,
 
     /// Measure also calls through the client library, by shared memory, on the device `hwbinder` beside the other

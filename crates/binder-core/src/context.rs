@@ -58,7 +58,7 @@ pub struct Context {
     /// What threads inherit that serve calls.
     pub(crate) inheritance: Inheritance,
     pub(crate) sequences: Sequences,
-    pub(crate) next_told_death: u64,
+    pub(crate) next_delivered_death: u64,
     pub(crate) journal: Journal,
     /// What processes that are gone have counted.
     pub(crate) retired: Counters,
@@ -74,7 +74,7 @@ pub struct Context {
     /// that a process has none any more, or has ended.
     pub(crate) with_ending_threads: VecDeque<ProcessKey>,
     /// The same of processes whose watchers have not all been told that they are frozen, or are not.
-    pub(crate) with_untold_freezes: VecDeque<ProcessKey>,
+    pub(crate) with_pending_freezes: VecDeque<ProcessKey>,
 }
 
 /// The thread that makes a call, as the front end knows it.
@@ -152,7 +152,7 @@ impl Context {
             manager_uid: None,
             inheritance: Inheritance::default(),
             sequences: Sequences::default(),
-            next_told_death: 0,
+            next_delivered_death: 0,
             journal: Journal::default(),
             retired: Counters::default(),
             completions: 0,
@@ -160,7 +160,7 @@ impl Context {
             slice: Slice::default(),
             ending_buffers: VecDeque::new(),
             with_ending_threads: VecDeque::new(),
-            with_untold_freezes: VecDeque::new(),
+            with_pending_freezes: VecDeque::new(),
         }
     }
 
@@ -188,7 +188,7 @@ impl Context {
             spare_returns,
             ending_buffers,
             with_ending_threads,
-            with_untold_freezes,
+            with_pending_freezes,
             ..
         } = self;
         user_keys.retain(|_, user| {
@@ -213,7 +213,7 @@ impl Context {
         *spare_returns = Vec::new();
         ending_buffers.shrink_to_fit();
         with_ending_threads.shrink_to_fit();
-        with_untold_freezes.shrink_to_fit();
+        with_pending_freezes.shrink_to_fit();
     }
 
     /// Tells the time by any steady clock. Transactions that are sent from here on are as old as this; without it

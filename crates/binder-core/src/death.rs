@@ -168,8 +168,8 @@ impl Context {
             self.remove_death(death);
             return DeathNews::Cleared { cookie };
         }
-        let order = self.next_told_death;
-        self.next_told_death += 1;
+        let order = self.next_delivered_death;
+        self.next_delivered_death += 1;
         self.processes[process].delivered_deaths.insert((cookie, order), death);
         self.deaths[death].state = match state {
             State::DeathQueuedThenClear(_) | State::DeathToldThenClear(_) => {

@@ -39,7 +39,7 @@ pub(crate) struct Freezer {
     /// Links by which others watch nodes of this process.
     pub(crate) watchers: BTreeSet<FreezeKey>,
     /// Those of them that have not been told of the last change: behind the first of these, up to the second.
-    pub(crate) untold: Option<(Option<FreezeKey>, FreezeKey)>,
+    pub(crate) pending: Option<(Option<FreezeKey>, FreezeKey)>,
 }
 
 impl Freezer {

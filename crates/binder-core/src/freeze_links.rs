@@ -61,12 +61,12 @@ pub(crate) enum FreezeNews {
 }
 
 impl FreezeLinks {
-    fn first_told(&self, cookie: u64) -> Option<FreezeKey> {
+    fn first_delivered(&self, cookie: u64) -> Option<FreezeKey> {
         self.told.range((cookie, 0)..=(cookie, u64::MAX)).next().map(|(_, link)| *link)
     }
 
     /// One of the links that were told and not acknowledged.
-    pub(crate) fn last_told(&self) -> Option<FreezeKey> {
+    pub(crate) fn last_delivered(&self) -> Option<FreezeKey> {
         self.told.last_key_value().map(|(_, link)| *link)
     }
 }
@@ -107,25 +107,25 @@ impl Context {
     /// watch meanwhile knows.
     pub(crate) fn announce_freeze(&mut self, process: ProcessKey) {
         let Some(state) = self.processes.get_mut(process) else { return };
-        let was_at_it = state.freezer.untold.is_some();
-        state.freezer.untold = state.freezer.watchers.last().map(|last| (None, *last));
+        let was_at_it = state.freezer.pending.is_some();
+        state.freezer.pending = state.freezer.watchers.last().map(|last| (None, *last));
         self.slice.begin();
         if !self.go_on_announcing(process) && !was_at_it {
-            self.with_untold_freezes.push_back(process);
+            self.with_pending_freezes.push_back(process);
         }
     }
 
     /// Tells the links that have not been told, as far as the slice allows. Says whether that was all.
     pub(crate) fn go_on_announcing(&mut self, process: ProcessKey) -> bool {
         while let Some(state) = self.processes.get_mut(process)
-            && let Some((told, last)) = state.freezer.untold
+            && let Some((told, last)) = state.freezer.pending
         {
             if !self.slice.has_room() {
                 return false;
             }
             let behind = (told.map_or(Unbounded, Excluded), Included(last));
             let next = state.freezer.watchers.range(behind).next().copied();
-            state.freezer.untold = next.map(|link| (Some(link), last));
+            state.freezer.pending = next.map(|link| (Some(link), last));
             let is_frozen = state.freezer.is_frozen();
             if let Some(link) = next {
                 self.slice.spend(OBJECTS_OF_WATCHER);
@@ -172,7 +172,7 @@ impl Context {
         cookie: u64,
     ) -> Result<(), Errno> {
         let links = &mut self.processes[process].freeze_links;
-        let link = links.first_told(cookie).ok_or(Errno::EINVAL)?;
+        let link = links.first_delivered(cookie).ok_or(Errno::EINVAL)?;
         match self.freezes[link].state {
             State::Told { order, was_frozen } => {
                 links.told.remove(&(cookie, order));

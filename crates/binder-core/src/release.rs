@@ -178,7 +178,7 @@ impl Context {
     /// States of others that were told and not acknowledged, and have no reference any more.
     fn release_freeze_links(&mut self, process: ProcessKey) {
         while self.slice.has_room()
-            && let Some(link) = self.processes[process].freeze_links.last_told()
+            && let Some(link) = self.processes[process].freeze_links.last_delivered()
         {
             self.slice.spend(1);
             self.drop_freeze(link);

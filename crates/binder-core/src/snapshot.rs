@@ -85,7 +85,7 @@ pub struct ProcessView {
     /// It was told of a death and has not acknowledged.
     pub has_delivered_deaths: bool,
     /// It was told that a process is frozen, or is not, and has not acknowledged.
-    pub has_told_freezes: bool,
+    pub has_delivered_freezes: bool,
     /// How many threads it lets the driver ask for.
     pub max_threads: u32,
     /// A thread was asked for and has not come.

@@ -349,7 +349,7 @@ impl Context {
     pub fn has_background_work(&self) -> bool {
         !self.ending_buffers.is_empty()
             || !self.with_ending_threads.is_empty()
-            || !self.with_untold_freezes.is_empty()
+            || !self.with_pending_freezes.is_empty()
     }
 
     /// Goes on, for a slice, with work that no call waits for: watchers to be notified, queues of threads that
@@ -357,10 +357,10 @@ impl Context {
     pub fn run_background_slice(&mut self, memory: &mut dyn ReceiveBuffers) -> ReleaseProgress {
         self.slice.begin();
         while self.slice.has_room()
-            && let Some(process) = self.with_untold_freezes.front().copied()
+            && let Some(process) = self.with_pending_freezes.front().copied()
             && self.go_on_announcing(process)
         {
-            self.with_untold_freezes.pop_front();
+            self.with_pending_freezes.pop_front();
             self.slice.spend(1);
         }
         while self.slice.has_room()

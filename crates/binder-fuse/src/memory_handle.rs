@@ -8,7 +8,7 @@ use crate::quota::Charge;
 use crate::read_ahead::ReadAheadCache;
 
 /// How many memory handles of a client are kept for the next calls.
-const MOST_KEPT: usize = 2;
+const MAX_KEPT: usize = 2;
 
 /// Access to the memory of a client, and what was learned about it.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl MemoryHandles {
         let mut handles = self.handles();
         let is_cut = handle.memory.cancel_token().is_cancelled();
         if let Some(at) = handles.places.iter().position(|place| place.is_used_for(unique)) {
-            if is_cut || at >= MOST_KEPT {
+            if is_cut || at >= MAX_KEPT {
                 handles.places.swap_remove(at);
             } else {
                 handles.places[at].handle = Some(handle);

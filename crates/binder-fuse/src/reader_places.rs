@@ -10,9 +10,10 @@ use binder_os::processes;
 use crate::error::ServeError;
 
 /// More readers than these would wait for one another, as a rule.
-const MAX_READERS: usize = 8;
+const MAX_DEFAULT_READERS: usize = 8;
 /// More than these there are in no case.
-const MOST_READERS: usize = 64;
+const MAX_READERS: usize = 64;
+
 /// How reading came to its end.
 #[derive(Default)]
 pub(crate) struct SessionEnd {
@@ -89,8 +90,9 @@ impl Readers {
     /// driver's time, and of its clients', is about the same.
     pub(crate) fn new(wanted: Option<NonZeroUsize>, watches_rings: bool) -> Self {
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        let count =
-            wanted.map_or((processors / 2).min(MAX_READERS), usize::from).clamp(1, MOST_READERS);
+        let count = wanted
+            .map_or((processors / 2).min(MAX_DEFAULT_READERS), usize::from)
+            .clamp(1, MAX_READERS);
         let places = count + usize::from(watches_rings);
         let places = (0..places).map(|_| ReaderPlace::default()).collect();
         Self { places, watches_rings, parked: ParkedReaders::default() }

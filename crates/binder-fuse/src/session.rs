@@ -165,7 +165,7 @@ impl MountedBinderfs {
             read_only: false,
         };
         let mount = fuse.mount(&mount_options).map_err(MountError::Create)?;
-        let (freezer, freezer_told) = FreezeQueue::new();
+        let (freezer, freezer_events) = FreezeQueue::new();
         let clock = options.statistics.then(SteadyClock::start);
         let (served, pids, threads) = (
             Served::new(mount.device().map_err(MountError::Create)?),
@@ -208,7 +208,7 @@ impl MountedBinderfs {
             pool: Arc::default(),
             expected: Arc::default(),
             freezer,
-            freezer_told: Mutex::new(Some(freezer_told)),
+            freezer_events: Mutex::new(Some(freezer_events)),
             brokers: Brokers::new(options.broker.clone()),
             warnings: Warnings::one_in(WARNING_INTERVAL),
             limit_warnings: Warnings::one_in(LIMIT_INTERVAL),
@@ -250,7 +250,7 @@ impl MountedBinderfs {
         let housekeeper = Housekeeper::start(shared).map_err(ServeError::Thread)?;
         shared.pool.start().map_err(ServeError::Thread)?;
         let told =
-            shared.freezer_told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+            shared.freezer_events.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         let freezer = told.map(|told| FreezerThread::start(shared, told)).transpose();
         let freezer = freezer.map_err(ServeError::Thread)?;
         let exit_watcher = ExitWatcher::start(shared).map_err(ServeError::Thread)?;

@@ -105,7 +105,7 @@ pub(crate) struct SessionShared {
     pub(crate) expected: Arc<ExpectedCalls>,
     pub(crate) freezer: FreezeQueue,
     /// Until its thread is started.
-    pub(crate) freezer_told: Mutex<Option<Receiver<FreezerEvent>>>,
+    pub(crate) freezer_events: Mutex<Option<Receiver<FreezerEvent>>>,
     pub(crate) brokers: Brokers,
     pub(crate) warnings: Warnings,
     /// Warnings about clients that meet limits.

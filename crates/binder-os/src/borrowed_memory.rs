@@ -11,7 +11,7 @@ use binder_uapi::Errno;
 
 /// The memory that the caller of a call lends for as long as that takes.
 ///
-/// Commands hold addresses, which may be wrong. What they point to is copied here if it was lent, and so can be read;
+/// Commands hold addresses, which may be wrong. What they point to is copied here if it is among what is lent, and so can be read;
 /// all else is left to the driver, which reads and writes this process's memory as a kernel does, and is told of faults.
 pub(crate) struct BorrowedMemory<'a> {
     commands: &'a [u8],
@@ -31,12 +31,12 @@ impl<'a> BorrowedMemory<'a> {
         offsets.and_then(|(from, to)| self.commands.get(from..to)).unwrap_or_default()
     }
 
-    /// The bytes at an address, if they were lent.
-    pub(crate) fn lent(&self, address: u64, len: u64) -> Option<&[u8]> {
+    /// The bytes at an address, if they are part of a payload.
+    pub(crate) fn payload(&self, address: u64, len: u64) -> Option<&[u8]> {
         if len == 0 {
             return Some(&[]);
         }
-        self.payloads.iter().find_map(|lent| part(lent, MemoryWindow { address, len }))
+        self.payloads.iter().find_map(|payload| part(payload, MemoryWindow { address, len }))
     }
 
     /// Copies returns to `address`. Says whether they have room there.
@@ -53,8 +53,8 @@ impl<'a> BorrowedMemory<'a> {
 
 impl CallMemory for BorrowedMemory<'_> {
     fn copy_in(&self, segment: &Segment, slot: SlotIndex, at: usize, window: MemoryWindow) -> bool {
-        let mut lent = iter::once(self.commands).chain(self.payloads.iter().copied());
-        let Some(bytes) = lent.find_map(|lent| part(lent, window)) else { return false };
+        let mut parts = iter::once(self.commands).chain(self.payloads.iter().copied());
+        let Some(bytes) = parts.find_map(|payload| part(payload, window)) else { return false };
         // SAFETY: that many bytes of a slice can be read, and no slice is made of a segment.
         unsafe { segment.copy_in(slot, at, bytes.as_ptr(), bytes.len()) };
         true
@@ -81,17 +81,17 @@ impl CallMemory for BorrowedMemory<'_> {
 }
 
 /// Returns the bytes of a window, if they are of this slice.
-fn part(lent: &[u8], window: MemoryWindow) -> Option<&[u8]> {
+fn part(whole: &[u8], window: MemoryWindow) -> Option<&[u8]> {
     let len = usize::try_from(window.len).ok()?;
-    let start = place(lent, window.address, len)?;
-    lent.get(start..start + len)
+    let start = place(whole, window.address, len)?;
+    whole.get(start..start + len)
 }
 
 /// Returns where in a slice the `len` bytes at `address` start, if they are of it.
-fn place(lent: &[u8], address: u64, len: usize) -> Option<usize> {
-    let start = address.checked_sub(lent.as_ptr() as u64)?;
+fn place(whole: &[u8], address: u64, len: usize) -> Option<usize> {
+    let start = address.checked_sub(whole.as_ptr() as u64)?;
     let start = usize::try_from(start).ok()?;
-    (start.checked_add(len)? <= lent.len()).then_some(start)
+    (start.checked_add(len)? <= whole.len()).then_some(start)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub fn fsuid(pidfd: BorrowedFd<'_>) -> io::Result<u32> {
 /// # Errors
 ///
 /// As [`fsuid`].
-pub fn are_told() -> io::Result<()> {
+pub fn are_available() -> io::Result<()> {
     let own = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
     fsuid(own.as_fd()).map(drop)
 }
@@ -40,6 +40,6 @@ mod tests {
             // An older kernel, which knows no such question.
             Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ENOTTY)),
         }
-        assert_eq!(are_told().is_ok(), fsuid(own.as_fd()).is_ok());
+        assert_eq!(are_available().is_ok(), fsuid(own.as_fd()).is_ok());
     }
 }

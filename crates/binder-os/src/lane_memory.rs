@@ -80,12 +80,12 @@ impl Drop for LaneMemory {
     }
 }
 
-/// How many buffers a device has for what comes by lanes: one for each lane that it may have, and some that are lent for longer.
-const MOST_BUFFERS: usize = LANES + 8;
+/// How many buffers a device has for what comes by lanes: one for each lane that it may have, and some that stay in use for longer.
+const MAX_BUFFERS: usize = LANES + 8;
 
 /// The buffers of a device for what comes by lanes: each has what came by one lane last. They are there as long as the device.
 #[derive(Debug)]
-pub(crate) struct LaneBuffers([OnceLock<LaneBuffer>; MOST_BUFFERS]);
+pub(crate) struct LaneBuffers([OnceLock<LaneBuffer>; MAX_BUFFERS]);
 
 /// One of them, and who has it.
 #[derive(Debug)]
@@ -97,28 +97,28 @@ pub(crate) struct LaneBuffer {
 /// A lane has it.
 const OWNED: u32 = 1;
 /// What lies in it was delivered, and not freed.
-const LENT: u32 = 2;
+const IN_USE: u32 = 2;
 
 // SAFETY: the memory belongs to the process, and to this value alone.
 unsafe impl Send for LaneBuffer {}
 
-// SAFETY: its bytes are written by the one thread that `fill` lets, and read while they are lent: `state` keeps the two apart.
+// SAFETY: its bytes are written by the one thread that `fill` lets, and read while they are in use: `state` keeps the two apart.
 unsafe impl Sync for LaneBuffer {}
 
 impl LaneBuffers {
     pub(crate) const fn new() -> Self {
-        Self([const { OnceLock::new() }; MOST_BUFFERS])
+        Self([const { OnceLock::new() }; MAX_BUFFERS])
     }
 
     /// Takes a buffer for a lane; none if all are in use.
     pub(crate) fn take(&self) -> Option<usize> {
-        (0..MOST_BUFFERS).find(|at| {
+        (0..MAX_BUFFERS).find(|at| {
             let state = &self.0[*at].get_or_init(LaneBuffer::new).state;
             state.compare_exchange(0, OWNED, Ordering::Acquire, Ordering::Relaxed).is_ok()
         })
     }
 
-    /// Gives back a buffer that a lane had. What is lent of it stays so.
+    /// Gives back a buffer that a lane had. What is in use of it stays so.
     pub(crate) fn give_back(&self, buffer: usize) {
         if let Some(buffer) = self.at(buffer) {
             buffer.state.fetch_and(!OWNED, Ordering::Release);
@@ -173,25 +173,25 @@ impl LaneBuffer {
     }
 
     /// Whether what lies in it was not freed.
-    pub(crate) fn is_lent(&self) -> bool {
-        self.state.load(Ordering::Acquire) & LENT != 0
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.state.load(Ordering::Acquire) & IN_USE != 0
     }
 
-    /// Has a lane fill that many bytes of it, and lends it until it is [freed](Self::free). Says whether it did: not while it is
-    /// lent. For the thread that has the lane which has it.
+    /// Has a lane fill that many bytes of it, which is in use until it is [freed](Self::free). Says whether it did: not while it
+    /// is in use. For the thread that has the lane which has it.
     #[must_use]
     pub(crate) fn fill(&self, len: usize, copy: impl FnOnce(*mut u8)) -> bool {
-        if len > DATA_BYTES || self.is_lent() {
+        if len > DATA_BYTES || self.is_in_use() {
             return false;
         }
         copy(self.start.as_ptr());
-        self.state.fetch_or(LENT, Ordering::Release);
+        self.state.fetch_or(IN_USE, Ordering::Release);
         true
     }
 
     /// Takes it back: its receiver has freed it.
     pub(crate) fn free(&self) {
-        self.state.fetch_and(!LENT, Ordering::Release);
+        self.state.fetch_and(!IN_USE, Ordering::Release);
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
         buffers.starting_at(address).unwrap().free();
         assert_eq!(buffers.take(), Some(at));
         assert!(fill(9));
-        assert_eq!(std::iter::from_fn(|| buffers.take()).count(), MOST_BUFFERS - 2);
+        assert_eq!(std::iter::from_fn(|| buffers.take()).count(), MAX_BUFFERS - 2);
     }
 
     #[test]

@@ -145,7 +145,7 @@ impl HeldMounts {
     ///
     /// As open(2).
     pub fn own() -> io::Result<Self> {
-        Self::own_as_told_in(Path::new("/proc"))
+        Self::own_by(Path::new("/proc"))
     }
 
     /// The same, where the kernel's /proc is mounted at `proc`.
@@ -153,7 +153,7 @@ impl HeldMounts {
     /// # Errors
     ///
     /// As open(2).
-    pub fn own_as_told_in(proc: &Path) -> io::Result<Self> {
+    pub fn own_by(proc: &Path) -> io::Result<Self> {
         Ok(Self { namespace: fs::File::open(proc.join("thread-self/ns/mnt"))?.into() })
     }
 

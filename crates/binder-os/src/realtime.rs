@@ -21,7 +21,7 @@ use crate::processes;
 /// The lowest: every other real-time thread comes first.
 const PRIORITY: libc::c_int = 1;
 /// How long a real-time thread may run without sleeping. The kernel counts in ticks, of 10 ms at most.
-const MOST_US: u64 = 20_000;
+const MAX_US: u64 = 20_000;
 /// How long a thread that has run for too long has no [`Boost`].
 const REST_MS: u64 = 1000;
 /// What a thread starts is ordinary.
@@ -133,7 +133,7 @@ struct SchedParam {
 /// Has the kernel tell a real-time thread that has run for too long. It puts the limit off each time that it does.
 fn limit_runs() -> io::Result<()> {
     let maximum = rustix::process::getrlimit(Resource::Rttime).maximum;
-    let current = Some(maximum.map_or(MOST_US, |maximum| maximum.min(MOST_US)));
+    let current = Some(maximum.map_or(MAX_US, |maximum| maximum.min(MAX_US)));
     Ok(rustix::process::setrlimit(Resource::Rttime, Rlimit { current, maximum })?)
 }
 

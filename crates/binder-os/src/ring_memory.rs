@@ -99,7 +99,7 @@ pub fn check_segment(memfd: &OwnedFd, bytes: usize) -> io::Result<()> {
 }
 
 /// How many bells one thread can sleep on, beside a word of its own.
-pub const MOST_BELLS: usize = 127;
+pub const MAX_BELLS: usize = 127;
 
 /// Wakes one thread that sleeps on a word that processes share.
 pub fn wake_one(word: &AtomicU32) {
@@ -121,7 +121,7 @@ pub fn wake_all(word: &AtomicU32) {
 ///
 /// # Panics
 ///
-/// For more bells than [`MOST_BELLS`].
+/// For more bells than [`MAX_BELLS`].
 pub fn sleep<'w>(
     control: &AtomicU32,
     bells: impl Iterator<Item = &'w AtomicU32>,
@@ -134,7 +134,7 @@ pub fn sleep<'w>(
         let within = rustix::time::Timespec::try_from(within).unwrap_or_default();
         now.checked_add(within).unwrap_or(now)
     });
-    let mut waits = [futex::Wait::new(); MOST_BELLS + 1];
+    let mut waits = [futex::Wait::new(); MAX_BELLS + 1];
     let mut count = 0;
     for (word, value) in words {
         waits[count].val = value.into();

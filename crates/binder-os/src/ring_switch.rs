@@ -11,7 +11,7 @@ use crate::proc_files;
 const PAGE_BYTES: usize = 4096;
 
 /// The library is shorter. What else a program may map of its file is not looked at.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// A switch in the memory of a program.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl ProgramSwitch {
         };
         let mut memory = ClientMemory::open(tgid)?;
         memory.use_thread(tid);
-        let mut bytes = vec![0; usize::try_from(len.min(MOST_BYTES)).unwrap_or(0)];
+        let mut bytes = vec![0; usize::try_from(len.min(MAX_BYTES)).unwrap_or(0)];
         for (page, place) in bytes.chunks_mut(PAGE_BYTES).enumerate() {
             // Between its parts there may be pages that cannot be read.
             let _ = memory.read(start + (page * PAGE_BYTES) as u64, place);

@@ -98,7 +98,7 @@ impl Dump<'_> {
         if process.has_delivered_deaths {
             self.text.line(format_args!("  has delivered dead binder"));
         }
-        if process.has_told_freezes {
+        if process.has_delivered_freezes {
             self.text.line(format_args!("  has delivered freeze binder"));
         }
         if extent == Extent::Busy && self.text.0.len() == header_end {

@@ -261,7 +261,7 @@ struct WaitState {
 
 /// How often a thread whose device has been closed sleeps on in its slot: for a second in all. A driver that lives answers
 /// sooner.
-const MOST_WITHOUT_FILE: u32 = 50;
+const MAX_WITHOUT_FILE: u32 = 50;
 
 impl WaitState {
     /// Waits once.
@@ -297,7 +297,7 @@ impl WaitState {
             Err(_) if word.is_answered() => {}
             // Another thread closes the device, of which the driver hears after the number means nothing any more. That
             // ends the call, as it ends those that wait in an ioctl.
-            Err(Errno::EBADF) if self.is_heard && self.without_file < MOST_WITHOUT_FILE => {
+            Err(Errno::EBADF) if self.is_heard && self.without_file < MAX_WITHOUT_FILE => {
                 self.without_file += 1;
                 system.watch_signals();
                 if let Some(value) = word.prepare_to_sleep() {

@@ -8,7 +8,7 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use binder_ring::{MOST_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex};
+use binder_ring::{MAX_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex};
 use binder_uapi::{BinderWriteRead, Errno};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::io::{DupFlags, IoSliceMut};
@@ -24,7 +24,7 @@ use crate::ring::ClientRing;
 /// Files in the order in which a call brings them, and an empty place behind them.
 ///
 /// They lie where the caller has them, once: a thread of a program may have little stack.
-type Files = [Option<OwnedFd>; MOST_FILES + 1];
+type Files = [Option<OwnedFd>; MAX_FILES + 1];
 
 impl ClientRing {
     /// Takes the files that the call of a slot brings, and has it go on. Returns its result.
@@ -48,7 +48,7 @@ impl ClientRing {
         if self.segment.read_answer(slot).result != 0 {
             return DECLINED;
         }
-        let mut files: Files = [const { None }; MOST_FILES + 1];
+        let mut files: Files = [const { None }; MAX_FILES + 1];
         let Some(count) = receive(own, &mut files) else { return DECLINED };
         for (at, file) in files.iter().flatten().enumerate() {
             let number = file.as_raw_fd().cast_unsigned();
@@ -74,7 +74,7 @@ impl ClientRing {
 /// The first one came last: it takes the socket's number, which was the lowest that was free.
 #[inline(never)]
 fn receive(mut socket: OwnedFd, files: &mut Files) -> Option<u32> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;

@@ -7,7 +7,7 @@
 
 mod caller;
 mod commands;
-mod look;
+mod poller;
 mod served;
 mod server;
 mod system;
@@ -19,8 +19,8 @@ mod tests;
 
 pub use caller::LaneCaller;
 pub use commands::{LaneCommands, LaneReturns, PlainSend, ReceivedBuffers};
-pub use look::LaneWaits;
-pub use served::{MOST_SERVED, ServedLanes, ServedPlace};
+pub use poller::LaneWaits;
+pub use served::{MAX_SERVED, ServedLanes, ServedPlace};
 pub use system::{LaneServing, LaneSystem, create_segment, map_segment, take_offer};
 pub use thread::ThreadLanes;
 

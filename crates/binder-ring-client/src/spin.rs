@@ -7,7 +7,7 @@ use binder_ring::layout::NO_CPU;
 
 /// The most looks of a thread. With a pause in between they take some tens of microseconds, about as long as it takes to wake
 /// an idle processor.
-const MOST_LOOKS: u32 = 3000;
+const MAX_LOOKS: u32 = 3000;
 
 /// One in this many waits of a slot is given all looks, even if the last ones were in vain. That adds less than half a
 /// microsecond to each wait.
@@ -70,9 +70,9 @@ impl SpinHistory {
 #[inline(always)]
 fn looks(failures: u32) -> u32 {
     if failures.is_multiple_of(RETRIAL) {
-        MOST_LOOKS
+        MAX_LOOKS
     } else {
-        MOST_LOOKS.checked_shr(failures).unwrap_or(0)
+        MAX_LOOKS.checked_shr(failures).unwrap_or(0)
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     fn a_thread_on_the_drivers_processor_looks_once() {
         let history = SpinHistory::default();
         assert_eq!(wait_in_vain(&history, 0), 1);
-        assert_eq!(wait_in_vain(&history, 1), MOST_LOOKS + 1, "that was no failure");
+        assert_eq!(wait_in_vain(&history, 1), MAX_LOOKS + 1, "that was no failure");
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub(crate) fn free_run(
     call: &BinderWriteRead,
     start: u64,
 ) {
-    if lanes.buffers().has_lent() {
+    if lanes.buffers().has_any_in_use() {
         let run = BinderWriteRead { write_size: call.write_consumed, ..*call };
         commands_from(start, &run, memory, lanes.buffers()).free(lanes.buffers());
     }
@@ -246,8 +246,8 @@ impl LaneSystem for LaneCall<'_, '_> {
         self.buffers().address(place.buffer())
     }
 
-    fn is_lent(&self, place: &LanePlace) -> bool {
-        self.buffers().is_lent(place.buffer())
+    fn is_in_use(&self, place: &LanePlace) -> bool {
+        self.buffers().is_in_use(place.buffer())
     }
 
     fn receive(&self, place: &LanePlace, len: usize) -> bool {
@@ -321,8 +321,8 @@ impl LaneServing for LaneCall<'_, '_> {
         self.lanes().clear_ended(self.ring(), self.slot);
     }
 
-    fn is_call_lent(&self, served: &ProgramServed) -> bool {
-        self.buffers().is_lent(&served.buffer)
+    fn is_call_in_use(&self, served: &ProgramServed) -> bool {
+        self.buffers().is_in_use(&served.buffer)
     }
 
     fn call_room(&self, served: &ProgramServed) -> u32 {

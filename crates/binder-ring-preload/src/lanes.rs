@@ -132,7 +132,7 @@ impl RingLanes {
     pub(crate) fn serving_slot(&self) -> Option<SlotIndex> {
         let own = thread_pointer();
         let is_own = |slot: &SlotIndex| self.of(*slot).serving.load(Ordering::Relaxed) == own;
-        self.buffers.has_lent().then(|| SlotIndex::all().find(is_own))?
+        self.buffers.has_any_in_use().then(|| SlotIndex::all().find(is_own))?
     }
 
     /// Forgets the lanes of a thread that has ended. The slot is this thread's.
@@ -214,8 +214,8 @@ impl RingLanes {
         self.buffers.release(served.buffer);
     }
 
-    /// Copies the first `len` bytes of a call to the buffer of its lane, and lends that. Returns where it lies; None if they have no
-    /// room, or it is lent.
+    /// Copies the first `len` bytes of a call to the buffer of its lane, which is in use then. Returns where it lies; None if they have no
+    /// room, or it is in use already.
     pub(crate) fn receive_call(&self, served: &ProgramServed, len: usize) -> Option<u64> {
         let segment = served.segment();
         // SAFETY: `fill` lets that many bytes be written, and a buffer is no segment.

@@ -125,7 +125,7 @@ enum TableState {
 }
 
 /// After this many refusals no thread asks any more.
-const MOST_REFUSALS: u32 = 64;
+const MAX_REFUSALS: u32 = 64;
 
 impl RingTable {
     /// A table of no rings.
@@ -405,7 +405,7 @@ impl<'t> RingUse<'t> {
     /// The slot of this thread, to which `fd` means the file. Asks the kernel who it is.
     #[cold]
     pub(crate) fn find_slot(&self, fd: i32) -> Option<SlotIndex> {
-        if self.entry.refusals.load(Ordering::Relaxed) >= MOST_REFUSALS {
+        if self.entry.refusals.load(Ordering::Relaxed) >= MAX_REFUSALS {
             return None;
         }
         let tid = known_thread::own_number();

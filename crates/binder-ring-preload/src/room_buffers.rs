@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsiz
 
 use binder_lane::layout::DATA_BYTES;
 use binder_ring::layout::SLOTS;
-use binder_ring_client::lane::{MOST_SERVED, ReceivedBuffers};
+use binder_ring_client::lane::{MAX_SERVED, ReceivedBuffers};
 
 use crate::room::{PAGE_BYTES, Room};
 
@@ -19,7 +19,7 @@ pub(crate) struct RoomBuffers {
     /// How many of them, from the first, threads that wanted one have looked at.
     used: AtomicUsize,
     /// Whether anything has come by a lane: else no buffer can be freed.
-    has_lent: AtomicBool,
+    has_any_in_use: AtomicBool,
 }
 
 /// A buffer, which is made when it is first needed. It is of one thread at a time, which takes no other's line of memory.
@@ -32,7 +32,7 @@ struct RoomBuffer {
     /// Whether a lane has it.
     is_taken: AtomicBool,
     /// Whether what lies there was not freed.
-    is_lent: AtomicBool,
+    is_in_use: AtomicBool,
 }
 
 /// A buffer that a lane has.
@@ -40,12 +40,12 @@ struct RoomBuffer {
 pub(crate) struct TakenBuffer(usize);
 
 /// One for each lane, with some for those that had too short a one before.
-const MOST: usize = MOST_SERVED + SLOTS as usize + 17;
+const MOST: usize = MAX_SERVED + SLOTS as usize + 17;
 /// The pages of a buffer: usually as many as the first, of which a device of the usual size has 63, or as few as will do of the others.
-const PAGES: [u32; 3] = [1, 4, MOST_PAGES];
+const PAGES: [u32; 3] = [1, 4, MAX_PAGES];
 /// Those for the longest calls.
 #[expect(clippy::cast_possible_truncation, reason = "a segment has less than 4 GiB")]
-const MOST_PAGES: u32 = DATA_BYTES.div_ceil(PAGE_BYTES as usize) as u32;
+const MAX_PAGES: u32 = DATA_BYTES.div_ceil(PAGE_BYTES as usize) as u32;
 
 impl RoomBuffers {
     pub(crate) const fn new() -> Self {
@@ -53,7 +53,7 @@ impl RoomBuffers {
             addresses: [const { AtomicU64::new(0) }; MOST],
             buffers: [const { RoomBuffer::new() }; MOST],
             used: AtomicUsize::new(0),
-            has_lent: AtomicBool::new(false),
+            has_any_in_use: AtomicBool::new(false),
         }
     }
 
@@ -64,9 +64,9 @@ impl RoomBuffers {
         bytes: u32,
         make: impl Fn(u32) -> Option<Room>,
     ) -> Option<TakenBuffer> {
-        let bytes = bytes.min(MOST_PAGES * PAGE_BYTES);
+        let bytes = bytes.min(MAX_PAGES * PAGE_BYTES);
         let has_room = |pages: &u32| bytes <= pages * PAGE_BYTES;
-        let pages = PAGES.into_iter().find(has_room).unwrap_or(MOST_PAGES);
+        let pages = PAGES.into_iter().find(has_room).unwrap_or(MAX_PAGES);
         self.take_made(bytes)
             .or_else(|| self.make(pages, &make))
             .or_else(|| self.take_made(0))
@@ -102,7 +102,7 @@ impl RoomBuffers {
         Some(taken)
     }
 
-    /// Leaves a buffer to other lanes. What is lent of it stays so.
+    /// Leaves a buffer to other lanes. What is in use of it stays so.
     pub(crate) fn release(&self, buffer: TakenBuffer) {
         self.buffers[buffer.0].is_taken.store(false, Ordering::Release);
     }
@@ -122,11 +122,11 @@ impl RoomBuffers {
     }
 
     /// Whether what lies there was not freed.
-    pub(crate) fn is_lent(&self, buffer: &TakenBuffer) -> bool {
-        self.buffers[buffer.0].is_lent()
+    pub(crate) fn is_in_use(&self, buffer: &TakenBuffer) -> bool {
+        self.buffers[buffer.0].is_in_use()
     }
 
-    /// Has that many bytes of it filled, and lends it. Returns where it is; None if it is too short, or lent.
+    /// Has that many bytes of it filled; it is in use then. Returns where it is; None if it is too short, or in use.
     pub(crate) fn fill(
         &self,
         buffer: &TakenBuffer,
@@ -136,20 +136,20 @@ impl RoomBuffers {
         let address = self.address(buffer);
         let buffer = &self.buffers[buffer.0];
         let start = NonNull::new(buffer.start.load(Ordering::Relaxed))?;
-        if len > buffer.bytes() as usize || buffer.is_lent() {
+        if len > buffer.bytes() as usize || buffer.is_in_use() {
             return None;
         }
         copy(start.as_ptr());
-        buffer.is_lent.store(true, Ordering::Release);
-        if !self.has_lent() {
-            self.has_lent.store(true, Ordering::Relaxed);
+        buffer.is_in_use.store(true, Ordering::Release);
+        if !self.has_any_in_use() {
+            self.has_any_in_use.store(true, Ordering::Relaxed);
         }
         Some(address)
     }
 
     /// Whether anything has come by a lane.
-    pub(crate) fn has_lent(&self) -> bool {
-        self.has_lent.load(Ordering::Relaxed)
+    pub(crate) fn has_any_in_use(&self) -> bool {
+        self.has_any_in_use.load(Ordering::Relaxed)
     }
 
     /// Ends them all. No lane has one.
@@ -157,19 +157,19 @@ impl RoomBuffers {
         self.buffers.iter().zip(&self.addresses).for_each(|(buffer, address)| {
             buffer.end(address.swap(0, Ordering::Relaxed));
         });
-        self.has_lent.store(false, Ordering::Relaxed);
+        self.has_any_in_use.store(false, Ordering::Relaxed);
     }
 
     /// Forgets those of another process.
     pub(crate) fn forget(&self) {
         self.addresses.iter().for_each(|address| address.store(0, Ordering::Relaxed));
         self.buffers.iter().for_each(RoomBuffer::forget);
-        self.has_lent.store(false, Ordering::Relaxed);
+        self.has_any_in_use.store(false, Ordering::Relaxed);
     }
 
     fn at(&self, address: u64) -> Option<&RoomBuffer> {
         // Those that have none have null.
-        let is_any = address != 0 && self.has_lent();
+        let is_any = address != 0 && self.has_any_in_use();
         let mut used = 0..self.used.load(Ordering::Relaxed);
         let at = is_any.then(|| used.find(|at| self.address_at(*at) == address))??;
         Some(&self.buffers[at])
@@ -183,7 +183,7 @@ impl ReceivedBuffers for RoomBuffers {
 
     fn free(&self, address: u64) {
         if let Some(buffer) = self.at(address) {
-            buffer.is_lent.store(false, Ordering::Release);
+            buffer.is_in_use.store(false, Ordering::Release);
         }
     }
 }
@@ -194,7 +194,7 @@ impl RoomBuffer {
             start: AtomicPtr::new(ptr::null_mut()),
             bytes: AtomicU32::new(0),
             is_taken: AtomicBool::new(false),
-            is_lent: AtomicBool::new(false),
+            is_in_use: AtomicBool::new(false),
         }
     }
 
@@ -206,13 +206,13 @@ impl RoomBuffer {
         !self.start.load(Ordering::Acquire).is_null()
     }
 
-    fn is_lent(&self) -> bool {
-        self.is_lent.load(Ordering::Acquire)
+    fn is_in_use(&self) -> bool {
+        self.is_in_use.load(Ordering::Acquire)
     }
 
-    /// Whether no lane has it, and nothing is lent of it.
+    /// Whether no lane has it, and nothing of it is in use.
     fn is_free(&self) -> bool {
-        !self.is_lent() && !self.is_taken.load(Ordering::Relaxed)
+        !self.is_in_use() && !self.is_taken.load(Ordering::Relaxed)
     }
 
     fn take(&self) -> bool {
@@ -241,7 +241,7 @@ impl RoomBuffer {
         self.start.store(ptr::null_mut(), Ordering::Relaxed);
         self.bytes.store(0, Ordering::Relaxed);
         self.is_taken.store(false, Ordering::Relaxed);
-        self.is_lent.store(false, Ordering::Relaxed);
+        self.is_in_use.store(false, Ordering::Relaxed);
     }
 }
 
@@ -272,7 +272,7 @@ mod tests {
             })
         }
 
-        fn lend(&self, buffer: &TakenBuffer, bytes: u32) -> Option<u64> {
+        fn fill_some(&self, buffer: &TakenBuffer, bytes: u32) -> Option<u64> {
             self.buffers.fill(buffer, bytes as usize, |_| {})
         }
     }
@@ -303,15 +303,15 @@ mod tests {
         let buffer = aside.take(1).expect("there are pages");
         let address = aside.buffers.address(&buffer);
         assert!(!aside.buffers.has_buffer_at(address), "nothing has come yet");
-        assert_eq!(aside.lend(&buffer, PAGE_BYTES + 1), None, "it is too long");
-        assert_eq!(aside.lend(&buffer, PAGE_BYTES), Some(address));
-        assert_eq!(aside.lend(&buffer, 1), None, "it is lent");
+        assert_eq!(aside.fill_some(&buffer, PAGE_BYTES + 1), None, "it is too long");
+        assert_eq!(aside.fill_some(&buffer, PAGE_BYTES), Some(address));
+        assert_eq!(aside.fill_some(&buffer, 1), None, "it is in use");
         aside.buffers.release(buffer);
         assert!(aside.take(1).is_none());
         assert!(aside.buffers.has_buffer_at(address) && !aside.buffers.has_buffer_at(0));
         aside.buffers.free(address);
         let buffer = aside.take(1).expect("it is free");
-        assert_eq!(aside.lend(&buffer, 1), Some(address));
+        assert_eq!(aside.fill_some(&buffer, 1), Some(address));
         aside.buffers.forget();
         assert!(!aside.buffers.has_buffer_at(address) && aside.take(1).is_none());
     }

@@ -94,7 +94,7 @@ unsafe fn exchange(
     let result = unsafe { exchange_in(ring, slot, &memory, fd, argument) };
     if result.is_none() {
         ring.forget_standing(slot);
-        if ring.lanes().buffers().has_lent() {
+        if ring.lanes().buffers().has_any_in_use() {
             lane_call::leave(DeviceCalls::new(ring, fd), slot, &memory);
             // SAFETY: as above.
             return Some(unsafe { plain_with_lanes(ring, &memory, fd, argument) });

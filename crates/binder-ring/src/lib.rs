@@ -40,7 +40,7 @@ mod interleavings;
 
 /// The most files of a call that are sent to a [socket](RequestKind::Socket): one message of Linux carries no more.
 #[cfg(not(all(test, loom)))]
-pub const MOST_FILES: usize = 253;
+pub const MAX_FILES: usize = 253;
 
 /// How long a thread waits in its slot before it waits by an ioctl, in milliseconds.
 pub const PATIENCE_MS: u32 = SLEEPS * SLEEP_MS;

@@ -11,12 +11,12 @@ use crate::wire::{
 };
 use crate::{Address, PendingRelease, ProtocolVersion, SendRefusal, SessionLimits};
 
-const MOST_BYTES: usize = size_of::<WireHeader>() + size_of::<TransactionHeader>();
+const MAX_BYTES: usize = size_of::<WireHeader>() + size_of::<TransactionHeader>();
 
 /// What goes before a parcel.
 #[derive(Clone, Copy, Debug)]
 pub struct ParcelHead {
-    bytes: [u8; MOST_BYTES],
+    bytes: [u8; MAX_BYTES],
     len: usize,
 }
 
@@ -30,7 +30,7 @@ impl Deref for ParcelHead {
 
 impl ParcelHead {
     fn new(header: &[u8], rest: &[u8]) -> Self {
-        let mut bytes = [0; MOST_BYTES];
+        let mut bytes = [0; MAX_BYTES];
         let len = header.len() + rest.len();
         bytes[..header.len()].copy_from_slice(header);
         bytes[header.len()..len].copy_from_slice(rest);

@@ -15,13 +15,13 @@ use crate::{
 };
 
 /// The least room for a read.
-const LEAST_BYTES: usize = 16 << 10;
+const MIN_BYTES: usize = 16 << 10;
 
 /// How finely it is taken down how long messages are.
 const STEP_BYTES: usize = 4 << 10;
 
 /// The most room that is made before it is needed: no pool keeps buffers as large.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// A connection's bytes and descriptors until they make messages.
 ///
@@ -83,7 +83,7 @@ impl<F> Inbox<F> {
             if self.buffer.capacity() == 0 {
                 self.buffer = (self.take_empty)();
             }
-            self.buffer.reserve(self.usual_bytes.max(LEAST_BYTES));
+            self.buffer.reserve(self.usual_bytes.max(MIN_BYTES));
         } else if self.buffer.len() == self.buffer.capacity() {
             self.buffer.drain(..self.start);
             self.start = 0;
@@ -239,7 +239,7 @@ impl<F> Inbox<F> {
             return ReceivedParcel { buffer, start: 0, lists };
         }
         self.start = 0;
-        self.usual_bytes = self.usual_bytes.max(end.next_multiple_of(STEP_BYTES)).min(MOST_BYTES);
+        self.usual_bytes = self.usual_bytes.max(end.next_multiple_of(STEP_BYTES)).min(MAX_BYTES);
         let mut buffer = core::mem::take(&mut self.buffer);
         buffer.truncate(place.end);
         ReceivedParcel { buffer, start: place.start, lists }

@@ -165,7 +165,7 @@ impl CoreRig {
     /// The same rig, whose descriptors change in this way.
     #[must_use]
     pub fn with_fd_work(self, way: FdWorkState) -> Self {
-        self.world.borrow_mut().executor.fd_work_way = way;
+        self.world.borrow_mut().executor.fd_work_state = way;
         self
     }
 

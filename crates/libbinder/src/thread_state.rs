@@ -24,7 +24,7 @@ pub struct CallerIdentity {
     /// The request that its call belongs to, if it said so.
     pub trace_id: Option<TraceId>,
     /// The user of the peer's machine for whom the peer makes the call, if it said so: the peer's word alone.
-    pub told_uid: Option<u32>,
+    pub claimed_uid: Option<u32>,
     /// As which user the call is made that this one is passed on as, over a device; `None` is that of this process.
     pub forwarded_as: Option<u32>,
 }
@@ -125,8 +125,8 @@ impl ThreadState {
     /// to be believed of callers only that are trusted to speak for others, as by their
     /// [certificate](Self::get_calling_certificate).
     #[must_use]
-    pub fn told_uid() -> Option<u32> {
-        of_caller(|caller| caller.told_uid).flatten()
+    pub fn claimed_uid() -> Option<u32> {
+        of_caller(|caller| caller.claimed_uid).flatten()
     }
 
     /// As which user the call is passed on that this thread serves, by what the program

@@ -17,7 +17,7 @@ use tokio::runtime::Builder;
 const CALLS: i32 = 1_000;
 const CONNECTIONS: usize = 4;
 /// Two servers' that accept and that serve, the runtime's two, the reader, and the test's two.
-const MOST_THREADS: usize = 2 * (1 + CONNECTIONS) + 2 + 1 + 2;
+const MAX_THREADS: usize = 2 * (1 + CONNECTIONS) + 2 + 1 + 2;
 
 /// A service whose answers wait until the test opens it.
 #[derive(Default)]
@@ -96,13 +96,13 @@ fn crowd(service: &Arc<Gated>, callback: &Strong<dyn ICallback>) {
         }
         // The one that reads, and none that waits.
         assert_eq!(threads("rpc-reader"), 1);
-        assert!(all_threads() <= MOST_THREADS, "{} threads", all_threads());
+        assert!(all_threads() <= MAX_THREADS, "{} threads", all_threads());
         service.open();
         for (number, call) in (0..).zip(calls) {
             assert_eq!(call.await.unwrap().unwrap(), number * 2);
         }
     });
-    assert!(all_threads() <= MOST_THREADS);
+    assert!(all_threads() <= MAX_THREADS);
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn apart(view: process_view::ServedView) -> Result<HeldMounts, Failure> {
     let own = HeldMounts::own().map_err(failed(tried))?;
     world::show(view)?;
     // From the kernel's own /proc, which the view covers.
-    let shown = HeldMounts::own_as_told_in(Path::new(PROC_DIR));
+    let shown = HeldMounts::own_by(Path::new(PROC_DIR));
     let shown = shown.map_err(failed(tried))?;
     own.enter().map_err(failed("leaving the mounts of the world"))?;
     Ok(shown)

@@ -7,7 +7,7 @@ use crate::caller::{PROGRAM, finish};
 /// Calls of the long run beyond those of the short one, there and back.
 const MORE_CALLS: u32 = 1600;
 /// What may differ between two runs: pages that have been idle go back by the clock, and a busy machine takes its time.
-const MOST_MORE: u32 = MORE_CALLS / 4;
+const MAX_MORE: u32 = MORE_CALLS / 4;
 
 #[test]
 fn a_call_into_warm_pages_costs_no_system_call_for_memory() {
@@ -22,7 +22,7 @@ fn a_call_into_warm_pages_costs_no_system_call_for_memory() {
             return binder_testkit::skip("strace(1) may not look at the daemon");
         };
         assert!(
-            long < short + MOST_MORE,
+            long < short + MAX_MORE,
             "{delivery}: {short}, then {long} system calls for memory"
         );
     }

@@ -9,7 +9,7 @@ use zerocopy::IntoBytes;
 use crate::error::{BenchError, failed};
 
 /// How many files a message of a socket may bring.
-pub(crate) const MOST_FILES: u32 = 253;
+pub(crate) const MAX_FILES: u32 = 253;
 
 /// The file that is sent, again and again.
 pub(crate) struct SentFile(File);

@@ -12,7 +12,7 @@ use rustix::net::{
 };
 
 use super::caller::{self, Echo, Round};
-use super::files::{MOST_FILES, SentFile};
+use super::files::{MAX_FILES, SentFile};
 use super::placement::Cores;
 use crate::actor::Actor;
 use crate::affinity;
@@ -26,7 +26,7 @@ struct Client {
 }
 
 /// Room for the files of a message.
-const FILES_BYTES: usize = rustix::cmsg_space!(ScmRights(MOST_FILES as usize));
+const FILES_BYTES: usize = rustix::cmsg_space!(ScmRights(MAX_FILES as usize));
 
 impl Echo for Client {
     fn prepare(&mut self, round: &Round) -> Result<(), BenchError> {
@@ -121,7 +121,7 @@ mod tests {
         let (end, server) = stream::pair().unwrap();
         let serving = thread::spawn(move || serve(&server));
         let mut client = Client { end, file: SentFile::open().unwrap(), files: 0 };
-        for (files, bytes) in [(1, 0), (1, 64), (MOST_FILES, stream::MESSAGE_MAX_BYTES)] {
+        for (files, bytes) in [(1, 0), (1, 64), (MAX_FILES, stream::MESSAGE_MAX_BYTES)] {
             client.files = files;
             let message = vec![7; bytes];
             let mut reply = vec![9];

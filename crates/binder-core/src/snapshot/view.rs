@@ -56,7 +56,7 @@ impl Context {
             buffers: Vec::new(),
             todo: Vec::new(),
             has_delivered_deaths: !process.delivered_deaths.is_empty(),
-            has_told_freezes: process.freeze_links.last_told().is_some(),
+            has_delivered_freezes: process.freeze_links.last_delivered().is_some(),
             max_threads: process.max_threads,
             has_requested_thread: process.has_requested_thread,
             started_threads: process.started_threads,

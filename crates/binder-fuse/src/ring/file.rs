@@ -15,7 +15,7 @@ use binder_ring::layout::{
     SlotHead,
 };
 use binder_ring::{
-    Bell, MOST_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex,
+    Bell, MAX_FILES, MemoryWindows, RequestKind, RingAnswer, RingRequest, SlotIndex,
 };
 use binder_uapi::BinderWriteRead;
 
@@ -425,7 +425,7 @@ impl RingFile {
 
     /// The first `count` numbers in the data of a call's slot.
     pub(super) fn read_numbers(&self, id: RingCallId, count: usize) -> Option<Vec<u32>> {
-        let mut bytes = vec![0; count.min(MOST_FILES) * size_of::<u32>()];
+        let mut bytes = vec![0; count.min(MAX_FILES) * size_of::<u32>()];
         self.memory.segment().read_data(id.slot()?, 0, &mut bytes);
         Some(bytes.as_chunks().0.iter().map(|number| u32::from_ne_bytes(*number)).collect())
     }

@@ -6,7 +6,7 @@
 use binder_core::{Errno, FdWork};
 use binder_frontend::RequestContext;
 use binder_os::client_files;
-use binder_ring::{MOST_FILES, RequestKind, RingAnswer};
+use binder_ring::{MAX_FILES, RequestKind, RingAnswer};
 
 use super::file::{MovedFdWork, TakenRequest};
 use super::rings::{BegunCall, new_call};
@@ -19,7 +19,7 @@ use crate::shared::SessionShared;
 
 /// The answer to a thread whose call waits for descriptor work.
 pub(super) fn way_of(work: &FdWork) -> i32 {
-    let can_be_sent = fd_task::has_files_only(work) && work.install.len() <= MOST_FILES;
+    let can_be_sent = fd_task::has_files_only(work) && work.install.len() <= MAX_FILES;
     if can_be_sent { RingAnswer::FILES } else { RingAnswer::DECLINED }
 }
 

@@ -24,11 +24,11 @@ use crate::strings::errno;
 use crate::wire::send;
 
 /// How many lanes may lead to one open file: each costs its threads a look.
-const MOST_OF_SERVER: usize = LANES - SLOTS as usize;
+const MAX_OF_SERVER: usize = LANES - SLOTS as usize;
 /// How many lanes a user's open files of a device may call by.
-const MOST_OF_USER: usize = 64;
+const MAX_OF_USER: usize = 64;
 /// How many a device may have: each is looked at whenever something was done.
-const MOST_OF_DEVICE: usize = 128;
+const MAX_OF_DEVICE: usize = 128;
 /// What a thread asks for that wants a lane.
 struct LaneWish {
     process: ProcessKey,
@@ -97,11 +97,11 @@ impl DeviceState {
         let is_of_user = |lane: &Lane| lane.caller.payer == payer;
         // A server that keeps lanes which were taken back, by a claim to serve them, keeps them from its own callers alone.
         let is_granted = |lane: &Lane| !lane.is_revoked;
-        if self.lanes.count(is_of_user) >= MOST_OF_USER {
+        if self.lanes.count(is_of_user) >= MAX_OF_USER {
             self.lanes.make_room(payer, is_of_user);
-        } else if self.lanes.count(is_to_server) >= MOST_OF_SERVER {
+        } else if self.lanes.count(is_to_server) >= MAX_OF_SERVER {
             self.lanes.make_room(payer, is_to_server);
-        } else if self.lanes.count(is_granted) >= MOST_OF_DEVICE {
+        } else if self.lanes.count(is_granted) >= MAX_OF_DEVICE {
             self.lanes.make_room(payer, is_granted);
         } else {
             return Ok(());
@@ -204,7 +204,7 @@ impl DeviceState {
     /// Takes lanes back that are not used.
     pub(crate) fn end_idle_turn_of_lanes(&mut self) {
         self.count_lane_calls();
-        self.lanes.end_idle_turn();
+        self.lanes.end_idle_round();
     }
 
     /// Sees what has become of lanes, once something was done with the device: takes back those that are not what they were,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use binder_os::ring_memory::{self, MOST_BELLS};
+use binder_os::ring_memory::{self, MAX_BELLS};
 use binder_os::{affinity, processes};
 use binder_ring::layout::NO_CPU;
 use binder_ring::{BellState, SlotIndex};
@@ -25,7 +25,7 @@ use crate::client_file::ClientFile;
 /// A client that has posted nothing for this long is watched no longer.
 const IDLE_AFTER: Duration = Duration::from_millis(50);
 /// After this many wake-ups in a row for nothing a client is never watched again.
-const MOST_IN_VAIN: u32 = 1000;
+const MAX_IN_VAIN: u32 = 1000;
 /// How often the thread looks again before it sleeps, when clients run on other processors: to be woken there takes longer.
 /// An [urgent](Urgency) thread does not.
 const LOOKS: u32 = 2000;
@@ -49,7 +49,7 @@ pub(crate) struct WatchList {
     /// When it last woke up, which stands for the time of all requests until it sleeps again.
     woken_at: Option<Instant>,
     /// The processor that it last told its clients.
-    told_cpu: u32,
+    published_cpu: u32,
 }
 
 /// A client that is watched.
@@ -131,7 +131,7 @@ impl WatchList {
         });
         let mut newcomers = watcher.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
         for newcomer in newcomers.drain(..) {
-            if self.watched.len() >= MOST_BELLS {
+            if self.watched.len() >= MAX_BELLS {
                 let users: Vec<_> = self.watched.iter().map(Watched::user).collect();
                 let user = who_gives_way(newcomer.user(), &users);
                 let Some(loser) = users.iter().position(|it| Some(*it) == user) else {
@@ -142,7 +142,7 @@ impl WatchList {
                 loser.leave();
                 loser.take_posted(rings, found, self.woken_at);
             }
-            newcomer.ring.set_driver_cpu(self.told_cpu);
+            newcomer.ring.set_driver_cpu(self.published_cpu);
             newcomer.ring.bell().set_awake();
             self.watched.push(newcomer);
             // It may be another user's.
@@ -209,7 +209,7 @@ impl WatchList {
         self.woken_at = Some(now);
         self.watched.retain_mut(|watched| {
             watched.in_vain += u32::from(watched.ring.bell().is_rung());
-            let is_kept = watched.in_vain < MOST_IN_VAIN && now - watched.seen_at < IDLE_AFTER;
+            let is_kept = watched.in_vain < MAX_IN_VAIN && now - watched.seen_at < IDLE_AFTER;
             if is_kept {
                 watched.ring.bell().set_awake();
             } else {
@@ -248,8 +248,8 @@ impl WatchList {
     fn tell_cpu(&mut self) {
         let cpu =
             if self.recent_threads.exceed_processors() { NO_CPU } else { processes::own_cpu() };
-        if cpu != self.told_cpu {
-            self.told_cpu = cpu;
+        if cpu != self.published_cpu {
+            self.published_cpu = cpu;
             self.watched.iter().for_each(|watched| watched.ring.set_driver_cpu(cpu));
         }
     }
@@ -294,13 +294,13 @@ impl Watched {
         self.in_vain = if found.len() > before { 0 } else { self.in_vain + 1 };
         self.seen_at = woken_at.unwrap_or(self.seen_at);
         // One that rings for nothing, again and again, is given up before the thread sleeps.
-        if self.in_vain < MOST_IN_VAIN { posted } else { 0 }
+        if self.in_vain < MAX_IN_VAIN { posted } else { 0 }
     }
 
     /// Tells the client's threads that their bell is not heard.
     fn leave(&self) {
         self.ring.bell().set(BellState::Unwatched);
-        let is_trusted = self.in_vain < MOST_IN_VAIN;
+        let is_trusted = self.in_vain < MAX_IN_VAIN;
         self.ring.is_watched.store(!is_trusted, Ordering::Release);
     }
 }

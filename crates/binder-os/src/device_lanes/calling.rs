@@ -90,8 +90,8 @@ impl LaneSystem for LaneContext<'_, '_> {
         self.buffer_of(place).map_or(0, LaneBuffer::address)
     }
 
-    fn is_lent(&self, place: &DevicePlace) -> bool {
-        self.buffer_of(place).is_none_or(LaneBuffer::is_lent)
+    fn is_in_use(&self, place: &DevicePlace) -> bool {
+        self.buffer_of(place).is_none_or(LaneBuffer::is_in_use)
     }
 
     fn receive(&self, place: &DevicePlace, len: usize) -> bool {
@@ -102,7 +102,7 @@ impl LaneSystem for LaneContext<'_, '_> {
     }
 
     fn copy_request(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool {
-        let data = self.memory.lent(head.buffer, head.data_size);
+        let data = self.memory.payload(head.buffer, head.data_size);
         data.is_some_and(|data| segment.write_request(data))
     }
 

@@ -66,8 +66,8 @@ impl LaneServing for LaneContext<'_, '_> {
         self.lanes.buffers.give_back(served.buffer);
     }
 
-    fn is_call_lent(&self, served: &DeviceServed) -> bool {
-        self.lanes.buffers.at(served.buffer).is_none_or(|buffer| buffer.is_lent())
+    fn is_call_in_use(&self, served: &DeviceServed) -> bool {
+        self.lanes.buffers.at(served.buffer).is_none_or(|buffer| buffer.is_in_use())
     }
 
     fn receive_call(&self, served: &DeviceServed, len: usize) -> Option<u64> {
@@ -78,7 +78,7 @@ impl LaneServing for LaneContext<'_, '_> {
     }
 
     fn copy_reply(&self, segment: &LaneSegment, head: &BinderTransactionData) -> bool {
-        let data = self.memory.lent(head.buffer, head.data_size);
+        let data = self.memory.payload(head.buffer, head.data_size);
         data.is_some_and(|data| segment.write_reply(data))
     }
 

@@ -163,7 +163,7 @@ proptest! {
         deeds in deeds(), calls in 1..64_usize,
     ) {
         // An older kernel has no lanes.
-        if credentials::are_told().is_err() {
+        if credentials::are_available().is_err() {
             return Ok(());
         }
         let (scene, is_over) = (Scene::new(), AtomicBool::new(false));

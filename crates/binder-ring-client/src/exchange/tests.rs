@@ -400,7 +400,7 @@ fn a_call_whose_device_is_closed_ends_as_the_driver_says() {
     assert_eq!(read(&ring, &[signal, interrupted, signal, interrupted, told]), done());
     // But for ever it does not wait.
     let mut script = vec![late];
-    script.extend([closed, late].repeat(MOST_WITHOUT_FILE as usize));
+    script.extend([closed, late].repeat(MAX_WITHOUT_FILE as usize));
     script.push(closed);
     let end = nothing(RingOutcome::Done(Err(Errno::EBADF)));
     assert_eq!(read(&ring, &script), end);

@@ -72,13 +72,13 @@ struct CallLengths {
 }
 
 /// Each refusal doubles the calls that a thread makes before it asks again, up to this many times.
-const MOST_REFUSALS: u32 = 8;
+const MAX_REFUSALS: u32 = 8;
 /// How many times a thread makes as many calls as a lane is worth without its lane, before it gives that back: where a server has more callers than
 /// threads, these come from one to the next by the driver, which looks at lanes whenever it does something for one.
-const MOST_UNUSED: u32 = 4;
+const MAX_UNUSED: u32 = 4;
 /// The longest pause after calls by a lane that have gone wrong: shorter than what makes a lane one that is not used, or a thread that
 /// was late a few times, on a busy machine, would cost its callers their lanes.
-const MOST_PAUSE: u32 = 1 << 6;
+const MAX_PAUSE: u32 = 1 << 6;
 
 impl Traffic {
     fn note(&mut self, handle: u32, len: u32) {
@@ -118,7 +118,7 @@ impl<P> LaneCaller<P> {
         let Some((before, head)) = commands.last_call() else { return LaneEnd::ByRing };
         let is_fit = standing(system) & IN_NO_CALL != 0
             && call.read_consumed == 0
-            && room >= LaneReturns::LEAST_ROOM as u64;
+            && room >= LaneReturns::MIN_ROOM as u64;
         let len = u32::try_from(head.data_size).ok().filter(|len| *len as usize <= DATA_BYTES);
         let Some(len) = len.filter(|_| is_fit) else { return LaneEnd::ByRing };
         let handle = head.handle();
@@ -183,7 +183,7 @@ impl<P> LaneCaller<P> {
         self.lane = CallerLane::open(system, handle, lengths);
         self.traffic.refusals = match self.lane {
             Some(_) => 0,
-            None => (self.traffic.refusals + 1).min(MOST_REFUSALS),
+            None => (self.traffic.refusals + 1).min(MAX_REFUSALS),
         };
     }
 
@@ -201,14 +201,14 @@ impl<P> LaneCaller<P> {
         if let Some(lane) = &mut self.lane {
             lane.unused += 1;
             let is_granted = is_granted(system, lane.id, lane.at);
-            if lane.handle == handle && is_granted && lane.unused < MOST_UNUSED {
+            if lane.handle == handle && is_granted && lane.unused < MAX_UNUSED {
                 // The server does not look just now, or a pause is not over.
                 return;
             }
             let is_of_no_use = lane.handle == handle && is_granted;
             self.close(system);
             if is_of_no_use {
-                self.traffic.refusals = (refusals + 1).min(MOST_REFUSALS);
+                self.traffic.refusals = (refusals + 1).min(MAX_REFUSALS);
                 return;
             }
         }
@@ -300,7 +300,7 @@ impl<P> CallerLane<P> {
     /// Whether a call can be made now: the reply before is freed, the driver has not taken the lane back, and a thread looks.
     fn may_call(&self, system: &impl LaneSystem<Place = P>, commands: &LaneCommands) -> bool {
         let place = &self.place;
-        let is_free = !system.is_lent(place) || commands.frees(system.address(place));
+        let is_free = !system.is_in_use(place) || commands.frees(system.address(place));
         let segment = system.segment(place);
         let head = segment.head();
         let state = head.word.state();
@@ -488,7 +488,7 @@ impl<P> CallerLane<P> {
 
     fn fail(&mut self) {
         self.pause = self.next_pause;
-        self.next_pause = (self.next_pause * 2).min(MOST_PAUSE);
+        self.next_pause = (self.next_pause * 2).min(MAX_PAUSE);
     }
 
     /// Half a hundred calls that go well make up for all that went wrong before.

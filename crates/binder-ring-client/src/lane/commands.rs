@@ -28,14 +28,14 @@ pub struct LaneCommands {
     /// Whether one of the commands is a reply.
     pub has_reply: bool,
     /// Addresses of buffers of lanes that are freed; those behind are the driver's to tell.
-    freed: [u64; MOST_FREED],
+    freed: [u64; MAX_FREED],
     freed_count: usize,
     /// How many of them come before what is sent.
     freed_before: usize,
 }
 
 /// How many buffers of lanes a thread that uses lanes may free at once.
-const MOST_FREED: usize = 8;
+const MAX_FREED: usize = 8;
 
 /// A call or a reply without objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +92,7 @@ impl LaneCommands {
             *place = address;
             self.freed_count += 1;
         } else {
-            // It stays lent, and its lane is not used again.
+            // It stays in use, and its lane is not used again.
             self.note_other();
         }
     }
@@ -157,22 +157,22 @@ impl LaneCommands {
 
 /// Returns as a read brings them.
 pub struct LaneReturns {
-    bytes: [u8; LaneReturns::MOST_BYTES],
+    bytes: [u8; LaneReturns::MAX_BYTES],
     len: usize,
 }
 
 impl LaneReturns {
     /// All that a read of a lane brings: two codes, and one with a transaction.
-    const MOST_BYTES: usize = 3 * size_of::<u32>() + size_of::<BinderTransactionData>();
+    const MAX_BYTES: usize = 3 * size_of::<u32>() + size_of::<BinderTransactionData>();
     /// The longest that a driver may have to tell, with its code. It tells nothing more where there is less room left, however short
     /// that is.
     const LONGEST: usize = size_of::<u32>() + size_of::<BinderTransactionDataSecctx>();
     /// A read with less room takes no lane.
-    pub const LEAST_ROOM: usize = 2 * size_of::<u32>() + Self::LONGEST;
+    pub const MIN_ROOM: usize = 2 * size_of::<u32>() + Self::LONGEST;
 
     /// The beginning of what the read of a call brings, if that has brought nothing before.
     pub fn of(call: &BinderWriteRead) -> Self {
-        let mut returns = Self { bytes: [0; Self::MOST_BYTES], len: 0 };
+        let mut returns = Self { bytes: [0; Self::MAX_BYTES], len: 0 };
         if call.read_consumed == 0 {
             returns.push(BR_NOOP);
         }

@@ -17,12 +17,12 @@ use super::system::{LaneServing, header, is_granted, note};
 use crate::kernel::wake;
 
 /// How many lanes may lead to a process. The driver grants fewer; others may not be taken back yet.
-pub const MOST_SERVED: usize = u32::BITS as usize;
+pub const MAX_SERVED: usize = u32::BITS as usize;
 
 /// The lanes by which a process is called.
 #[derive(Debug)]
 pub struct ServedLanes<P> {
-    lanes: [UnsafeCell<Option<ServedLane<P>>>; MOST_SERVED],
+    lanes: [UnsafeCell<Option<ServedLane<P>>>; MAX_SERVED],
     /// The places at which there is a lane, or one is being put: a bit for each.
     used: AtomicU32,
     /// The places of lanes that no thread has.
@@ -30,7 +30,7 @@ pub struct ServedLanes<P> {
     /// How many threads that look for calls are asleep.
     sleepers: AtomicU32,
     /// How many threads have laid lanes down, and will look again.
-    attendants: AtomicU32,
+    returning: AtomicU32,
 }
 
 // SAFETY: what lies at a place is touched by whom its bits let alone: who has brought it into `used`, until that has put it into
@@ -50,7 +50,7 @@ pub(super) struct ServedLane<P> {
     ptr: u64,
     cookie: u64,
     /// How often in a row it has woken the thread that looks at it, or had a call, and none was served.
-    wakes_in_vain: Cell<u32>,
+    spurious_wakes: Cell<u32>,
     /// The number of a call that was found while the driver had work, and the end of the driver's line then.
     found: Cell<Option<(u32, u32)>>,
 }
@@ -122,7 +122,7 @@ impl Iterator for Places {
     fn next(&mut self) -> Option<usize> {
         let at = self.0.trailing_zeros() as usize;
         self.0 &= self.0.wrapping_sub(1);
-        (at < MOST_SERVED).then_some(at)
+        (at < MAX_SERVED).then_some(at)
     }
 }
 
@@ -194,7 +194,7 @@ fn count(threads: &AtomicU32, is_more: bool) {
 }
 
 /// A lane that has woken a thread this often in a row for nothing is used no more.
-const MOST_IN_VAIN: u32 = 1000;
+const MAX_SPURIOUS_WAKES: u32 = 1000;
 
 impl<P> Default for ServedLanes<P> {
     fn default() -> Self {
@@ -206,11 +206,11 @@ impl<P> ServedLanes<P> {
     /// No lanes.
     pub const fn new() -> Self {
         Self {
-            lanes: [const { UnsafeCell::new(None) }; MOST_SERVED],
+            lanes: [const { UnsafeCell::new(None) }; MAX_SERVED],
             used: AtomicU32::new(0),
             free: AtomicU32::new(0),
             sleepers: AtomicU32::new(0),
-            attendants: AtomicU32::new(0),
+            returning: AtomicU32::new(0),
         }
     }
 
@@ -231,13 +231,13 @@ impl<P> ServedLanes<P> {
     }
 
     /// Counts this thread among those that will look at lanes again which they have laid down, or no more.
-    pub(super) fn count_attendant(&self, attends: bool) {
-        count(&self.attendants, attends);
+    pub(super) fn count_returning(&self, returns: bool) {
+        count(&self.returning, returns);
     }
 
     /// Whether there is one. One that has ended in between may still be counted: callers give up a call that no thread comes for.
-    pub(super) fn has_attendant(&self) -> bool {
-        self.attendants.load(Ordering::Relaxed) > 0
+    pub(super) fn has_returning(&self) -> bool {
+        self.returning.load(Ordering::Relaxed) > 0
     }
 
     fn address(&self) -> usize {
@@ -268,7 +268,7 @@ impl<P> ServedLanes<P> {
         let LaneAccept { id, place: at, sender_pid, sender_euid, ptr, cookie, .. } = *accepted;
         let Some(id) = LaneId::new(id) else { return Err(place) };
         let Some(vacant) = self.claim_place() else { return Err(place) };
-        let (at, wakes_in_vain, found) = (at as usize, Cell::new(0), Cell::new(None));
+        let (at, spurious_wakes, found) = (at as usize, Cell::new(0), Cell::new(None));
         let lane = ServedLane {
             id,
             at,
@@ -277,7 +277,7 @@ impl<P> ServedLanes<P> {
             sender_euid,
             ptr,
             cookie,
-            wakes_in_vain,
+            spurious_wakes,
             found,
         };
         // SAFETY: the place was vacant, and this thread has it.
@@ -347,7 +347,7 @@ impl<P> ServedLanes<P> {
         self.used.store(0, Ordering::Relaxed);
         self.free.store(0, Ordering::Relaxed);
         self.sleepers.store(0, Ordering::Relaxed);
-        self.attendants.store(0, Ordering::Relaxed);
+        self.returning.store(0, Ordering::Relaxed);
     }
 
     /// Takes all lanes out that no thread has. Returns what the process had of them.
@@ -360,13 +360,13 @@ impl<P> ServedLanes<P> {
 
 impl<P: ServedPlace> ServedLane<P> {
     /// Notes that it has woken its thread, or had a call, and none was served.
-    pub(super) fn note_in_vain(&self) {
-        self.wakes_in_vain.set(self.wakes_in_vain.get() + 1);
+    pub(super) fn note_spurious_wake(&self) {
+        self.spurious_wakes.set(self.spurious_wakes.get() + 1);
     }
 
     /// Whether it has disturbed its thread that often for nothing that it is used no more.
     pub(super) fn is_useless(&self) -> bool {
-        self.wakes_in_vain.get() > MOST_IN_VAIN
+        self.spurious_wakes.get() > MAX_SPURIOUS_WAKES
     }
 
     /// Has no thread look. A call that is there is declined.
@@ -465,8 +465,8 @@ impl<P: ServedPlace> ServedLane<P> {
     ) -> Option<BinderTransactionData> {
         let taken = self.try_take(system);
         match taken {
-            Some(_) => self.wakes_in_vain.set(0),
-            None => self.note_in_vain(),
+            Some(_) => self.spurious_wakes.set(0),
+            None => self.note_spurious_wake(),
         }
         taken
     }
@@ -474,7 +474,7 @@ impl<P: ServedPlace> ServedLane<P> {
     fn try_take(&self, system: &impl LaneServing<Served = P>) -> Option<BinderTransactionData> {
         let note = note(system);
         note.begin(self.id, NoteKind::Serves);
-        let may_serve = is_granted(system, self.id, self.at) && !system.is_call_lent(&self.place);
+        let may_serve = is_granted(system, self.id, self.at) && !system.is_call_in_use(&self.place);
         let segment = self.place.segment();
         let head = segment.head();
         if !may_serve || !self.is_next(system) || !head.word.claim() {
@@ -525,14 +525,14 @@ mod tests {
     #[test]
     fn a_lane_is_one_threads_until_it_is_given_back() {
         let (table, place) = (ServedLanes::new(), Arc::new(()));
-        for id in (1..).take(MOST_SERVED) {
+        for id in (1..).take(MAX_SERVED) {
             assert!(table.add(&lane(id), place.clone()).is_ok());
         }
         assert!(table.add(&lane(99), place.clone()).is_err(), "there is no room");
         assert!(ServedLanes::new().add(&lane(0), ()).is_err(), "that is none");
         let mut held = HeldLanes::NONE;
         table.take_free(&mut held, Places::ALL);
-        assert_eq!((held.len(), table.count()), (MOST_SERVED, MOST_SERVED));
+        assert_eq!((held.len(), table.count()), (MAX_SERVED, MAX_SERVED));
         let one = held.take_out(7).expect("one of them");
         assert!(held.take_out(7).is_none());
         let id = table.get(&one).id;
@@ -543,9 +543,9 @@ mod tests {
         drop(table.remove(again.take_out(7).expect("it is free")));
         table.take_free(&mut again, Places::ALL);
         assert!(again.is_empty());
-        assert_eq!((table.count(), Arc::strong_count(&place)), (MOST_SERVED - 1, MOST_SERVED));
+        assert_eq!((table.count(), Arc::strong_count(&place)), (MAX_SERVED - 1, MAX_SERVED));
         table.release_all(held);
-        assert_eq!((table.drain().count(), table.count()), (MOST_SERVED - 1, 0));
+        assert_eq!((table.drain().count(), table.count()), (MAX_SERVED - 1, 0));
         assert_eq!(Arc::strong_count(&place), 1);
     }
 
@@ -553,11 +553,11 @@ mod tests {
     fn the_places_of_lanes_begin_where_they_are_to() {
         let table = ServedLanes::new();
         let mut held = HeldLanes::NONE;
-        for id in (1..).take(MOST_SERVED) {
+        for id in (1..).take(MAX_SERVED) {
             assert!(table.add(&lane(id), ()).is_ok());
         }
         table.take_free(&mut held, Places::ALL);
-        for at in (1..MOST_SERVED - 1).filter(|at| at % 10 != 0) {
+        for at in (1..MAX_SERVED - 1).filter(|at| at % 10 != 0) {
             table.release(held.take_out(at).expect("it is there"));
         }
         for (first, places) in [

@@ -15,8 +15,8 @@ use binder_uapi::{BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BinderWriteRead, Errn
 use super::LaneEnd;
 use super::caller::{finish, tell};
 use super::commands::{LaneCommands, LaneReturns};
-use super::look::{LaneLooks, Looked};
-use super::served::{HeldLane, MOST_SERVED, ServedLanes, ServedPlace};
+use super::poller::{LanePoller, Polled};
+use super::served::{HeldLane, MAX_SERVED, ServedLanes, ServedPlace};
 use super::system::{LaneServing, header, note, standing};
 use crate::exchange::{ReadWait, RingOutcome};
 use crate::ring::ClientRing;
@@ -27,16 +27,16 @@ const SOON_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 21 } else { 1 << 
 /// A call that is served for this many ticks is no short one.
 const SHORT_TICKS: u64 = if cfg!(target_arch = "x86_64") { 1 << 18 } else { 1 << 13 };
 /// After this many short calls in a row, all are taken to be short.
-const DOUBTS: u32 = 1 << 10;
-/// With no more doubts than this, the next call is taken to be short.
-const FEW_DOUBTS: u32 = DOUBTS - (1 << 6);
+const CALLS_UNTIL_ALL_SHORT: u32 = 1 << 10;
+/// With no more than these owed, the next call is taken to be short.
+const OWED_WHEN_SHORT: u32 = CALLS_UNTIL_ALL_SHORT - (1 << 6);
 /// The most replies after which a thread does not look.
-const MOST_LATE: u32 = 1 << 8;
+const MAX_UNPOLLED: u32 = 1 << 8;
 
 /// What a thread does for the lanes by which its process is called.
 #[derive(Debug)]
 pub(super) struct LaneServer {
-    looks: LaneLooks,
+    poller: LanePoller,
     /// The lane whose call it serves.
     serving: Option<HeldLane>,
     /// Whether the caller of that is gone: the reply is for no one.
@@ -44,50 +44,50 @@ pub(super) struct LaneServer {
     /// Whether it has replied by a lane, and read nothing since: the completion is still to come.
     owes_completion: bool,
     /// Whether it has served a call of a lane last: what the driver has is next.
-    is_drivers_turn: bool,
-    services: Services,
-    returns: Returns,
+    is_driver_next: bool,
+    service_times: ServiceTimes,
+    reply_delays: ReplyDelays,
 }
 
 /// How long a thread has served its last calls.
 ///
 /// The callers of its other lanes wait for it meanwhile, if that is less than a way by the driver to another thread takes.
 #[derive(Debug)]
-struct Services {
+struct ServiceTimes {
     began_at: u64,
     /// How many calls must be short before all are taken to be.
-    doubts: u32,
+    short_calls_owed: u32,
 }
 
-/// How soon a thread has looked for the next call after its replies.
+/// How soon a thread has polled for the next call after its replies.
 ///
 /// A lane on which the thread will look keeps the next call for it, although other threads may be idle. That is for threads that
 /// look at once: one that does something else first, and has had a caller wait, looks at no lane after its next replies, twice as many
 /// each time.
 #[derive(Debug)]
-struct Returns {
+struct ReplyDelays {
     /// When it has replied last, if it was to look again.
     replied_at: Option<u64>,
     /// Replies after which it does not look.
-    late: u32,
+    unpolled: u32,
     /// The same, less one, after the next time that a caller had to wait.
-    next_late: u32,
+    next_unpolled: u32,
 }
 
 impl LaneServer {
     pub(super) const fn new() -> Self {
-        let looks = LaneLooks::new();
-        let services = Services { began_at: 0, doubts: 0 };
-        let returns = Returns { replied_at: None, late: 0, next_late: 0 };
-        let [is_orphan, owes_completion, is_drivers_turn] = [false; 3];
+        let poller = LanePoller::new();
+        let service_times = ServiceTimes { began_at: 0, short_calls_owed: 0 };
+        let reply_delays = ReplyDelays { replied_at: None, unpolled: 0, next_unpolled: 0 };
+        let [is_orphan, owes_completion, is_driver_next] = [false; 3];
         Self {
-            looks,
+            poller,
             serving: None,
             is_orphan,
             owes_completion,
-            is_drivers_turn,
-            services,
-            returns,
+            is_driver_next,
+            service_times,
+            reply_delays,
         }
     }
 
@@ -149,9 +149,9 @@ impl LaneServer {
 
     /// The thread goes to the driver. It is back soon from a reply of which it hears at once.
     pub(super) fn leave(&mut self, system: &impl LaneServing, parsed: &LaneCommands) {
-        self.returns.replied_at = None;
-        if !(parsed.has_reply && self.looks.hears_completions()) {
-            self.looks.leave(system);
+        self.reply_delays.replied_at = None;
+        if !(parsed.has_reply && self.poller.hears_completions()) {
+            self.poller.leave(system);
         }
     }
 
@@ -159,7 +159,7 @@ impl LaneServer {
     #[cold]
     pub(super) fn stay(&mut self, system: &impl LaneServing) {
         system.hold_signals();
-        self.looks.leave(system);
+        self.poller.leave(system);
     }
 
     /// Takes a lane that the process is offered, in place of those that the driver has taken back.
@@ -167,17 +167,17 @@ impl LaneServer {
     pub(super) fn accept(&mut self, system: &impl LaneServing) {
         // A handler that leaves by a jump would leave descriptors behind.
         let signals = system.block_signals();
-        if system.served().count() == MOST_SERVED {
+        if system.served().count() == MAX_SERVED {
             system.clear_ended();
         }
-        self.looks.prune_free(system);
+        self.poller.prune_free(system);
         if let Some((accepted, place)) = system.accept()
             && let Err(place) = system.served().add(&accepted, place)
         {
             system.give_back_served(place);
         }
         system.restore_signals(signals);
-        self.looks.note_offer();
+        self.poller.note_offer();
     }
 
     /// Ends what the thread has, which looks no more. Another may begin where it was.
@@ -193,7 +193,7 @@ impl LaneServer {
             let _ = note.end(served.get(&lane).id, NoteKind::Serves);
             served.release(lane);
         }
-        self.looks.end(served);
+        self.poller.end(served);
         *self = Self::new();
     }
 
@@ -205,7 +205,7 @@ impl LaneServer {
         parsed: &LaneCommands,
     ) -> bool {
         let room = call.read_size.saturating_sub(call.read_consumed);
-        if system.served().count() == 0 || room < LaneReturns::LEAST_ROOM as u64 {
+        if system.served().count() == 0 || room < LaneReturns::MIN_ROOM as u64 {
             return false;
         }
         let is_idle = parsed.is_idle() && standing(system) & IS_LOOPER != 0;
@@ -213,7 +213,7 @@ impl LaneServer {
         if !is_idle && !parsed.has_reply {
             return false;
         }
-        !self.looks.pauses(is_idle)
+        !self.poller.pauses(is_idle)
     }
 
     /// Serves the call that comes next, if one comes by a lane before the driver has work.
@@ -226,38 +226,38 @@ impl LaneServer {
         let may_wait =
             parsed.is_idle() || write_by_ring(system, call) && standing(system) & IS_LOOPER != 0;
         if !may_wait {
-            self.looks.note_completion();
+            self.poller.note_completion();
             return LaneEnd::ByRing;
         }
-        let is_awaited = self.looks.is_awaited(system);
-        self.returns.end(system.ticks(), is_awaited);
-        if !self.looks.abstains() {
-            self.looks.take_free(system);
+        let has_waiting_caller = self.poller.has_waiting_caller(system);
+        self.reply_delays.end(system.ticks(), has_waiting_caller);
+        if !self.poller.skips_free() {
+            self.poller.take_free(system);
         }
-        let looked = self.looks.look(system, self.is_drivers_turn);
-        self.is_drivers_turn = matches!(looked, Looked::Call(..));
-        self.looks.note_look(matches!(looked, Looked::Nothing));
-        match looked {
-            Looked::Call(lane, head) => {
+        let polled = self.poller.poll(system, self.is_driver_next);
+        self.is_driver_next = matches!(polled, Polled::Call(..));
+        self.poller.note_look(matches!(polled, Polled::Nothing));
+        match polled {
+            Polled::Call(lane, head) => {
                 self.leave_others(system);
                 (self.serving, self.is_orphan) = (Some(lane), false);
-                self.services.begin(system.ticks());
+                self.service_times.begin(system.ticks());
                 free_if_idle(system, call, parsed);
                 let mut returns = LaneReturns::of(call);
                 returns.push_transaction(BR_TRANSACTION, &head);
                 finish(system, call, &returns)
             }
-            Looked::Shut => {
-                self.looks.lay_down(system.served());
+            Polled::Shut => {
+                self.poller.release_warm(system.served());
                 LaneEnd::ByRingAtOnce
             }
-            Looked::Nothing => {
+            Polled::Nothing => {
                 system.hold_signals();
-                self.looks.give_up(system.served());
+                self.poller.release_cold(system.served());
                 LaneEnd::ByRing
             }
-            Looked::Interrupted => {
-                self.looks.give_up(system.served());
+            Polled::Interrupted => {
+                self.poller.release_cold(system.served());
                 free_if_idle(system, call, parsed);
                 LaneEnd::Ended(RingOutcome::Done(Err(Errno::EINTR)))
             }
@@ -269,12 +269,12 @@ impl LaneServer {
     fn leave_others(&mut self, system: &impl LaneServing) {
         let has_idle_threads = system.served().has_sleeper()
             || header(system).idle_threads.load(Ordering::Relaxed) > 0;
-        if has_idle_threads && !self.services.are_short() {
-            self.looks.give_up(system.served());
-        } else if self.services.are_all_short() {
-            self.looks.lay_down_distant(system);
+        if has_idle_threads && !self.service_times.are_short() {
+            self.poller.release_cold(system.served());
+        } else if self.service_times.are_all_short() {
+            self.poller.release_remote(system);
         } else {
-            self.looks.lay_down(system.served());
+            self.poller.release_warm(system.served());
         }
     }
 
@@ -291,26 +291,26 @@ impl LaneServer {
             return LaneEnd::Done;
         }
         let room = call.read_size.saturating_sub(call.read_consumed);
-        let may_complete = room == 0 || room >= LaneReturns::LEAST_ROOM as u64;
+        let may_complete = room == 0 || room >= LaneReturns::MIN_ROOM as u64;
         let may_reply = may_complete && !self.is_orphan;
-        let will_look = self.returns.will_be_soon();
+        let will_look = self.reply_delays.will_be_soon();
         let now = system.ticks();
-        self.services.end(now);
+        self.service_times.end(now);
         if let Some(reply) = parsed.plain_send(true).filter(|_| may_reply)
             && let Some(lane) = self.serving.take_if(|lane| {
                 let lane = system.served().get(lane);
                 lane.reply(system, reply, will_look).is_ok()
             })
         {
-            self.returns.begin(now);
-            self.looks.keep(lane);
+            self.reply_delays.begin(now);
+            self.poller.keep(lane);
             return self.complete(system, call, parsed);
         }
         system.hold_signals();
         self.hand_over(system);
         self.leave(system, parsed);
         if !parsed.has_reply {
-            self.services.doubt();
+            self.service_times.note_long_call();
             return LaneEnd::ByRing;
         }
         let Some(orphan) = self.serving.take() else { return LaneEnd::ByRing };
@@ -357,15 +357,15 @@ impl LaneServer {
     }
 }
 
-impl Services {
+impl ServiceTimes {
     /// Whether the next call is taken to be short.
     fn are_short(&self) -> bool {
-        self.doubts <= FEW_DOUBTS
+        self.short_calls_owed <= OWED_WHEN_SHORT
     }
 
     /// Whether all are.
     fn are_all_short(&self) -> bool {
-        self.doubts == 0
+        self.short_calls_owed == 0
     }
 
     /// The thread has taken a call.
@@ -376,38 +376,40 @@ impl Services {
     /// The thread replies, or does something else.
     fn end(&mut self, now: u64) {
         if now.wrapping_sub(self.began_at) > SHORT_TICKS {
-            self.doubt();
+            self.note_long_call();
         } else {
-            self.doubts = self.doubts.saturating_sub(1);
+            self.short_calls_owed = self.short_calls_owed.saturating_sub(1);
         }
     }
 
     /// The call is none that is known to be short.
-    fn doubt(&mut self) {
-        self.doubts = DOUBTS;
+    fn note_long_call(&mut self) {
+        self.short_calls_owed = CALLS_UNTIL_ALL_SHORT;
     }
 }
 
-impl Returns {
+impl ReplyDelays {
     /// Whether the thread will look after its next reply.
     fn will_be_soon(&self) -> bool {
-        self.late == 0
+        self.unpolled == 0
     }
 
     /// The thread has replied.
     fn begin(&mut self, now: u64) {
         self.replied_at = self.will_be_soon().then_some(now);
-        self.late = self.late.saturating_sub(1);
+        self.unpolled = self.unpolled.saturating_sub(1);
     }
 
     /// The thread looks again. A caller may have come meanwhile.
-    fn end(&mut self, now: u64, is_awaited: bool) {
-        let Some(replied_at) = self.replied_at.take().filter(|_| is_awaited) else { return };
+    fn end(&mut self, now: u64, has_waiting_caller: bool) {
+        let Some(replied_at) = self.replied_at.take().filter(|_| has_waiting_caller) else {
+            return;
+        };
         if now.wrapping_sub(replied_at) > SOON_TICKS {
-            self.late = self.next_late + 1;
-            self.next_late = (self.next_late * 2 + 1).min(MOST_LATE - 1);
+            self.unpolled = self.next_unpolled + 1;
+            self.next_unpolled = (self.next_unpolled * 2 + 1).min(MAX_UNPOLLED - 1);
         } else {
-            self.next_late = self.next_late.saturating_sub(1);
+            self.next_unpolled = self.next_unpolled.saturating_sub(1);
         }
     }
 }

@@ -19,7 +19,7 @@ use rustix::net::{
 use rustix::thread::Timespec;
 
 use super::commands::ReceivedBuffers;
-use super::look::LaneWaits;
+use super::poller::LaneWaits;
 use super::served::{ServedLanes, ServedPlace};
 use crate::caller::{RingSystem, SleepEnd};
 use crate::exchange::{ReadWait, RingOutcome};
@@ -44,15 +44,15 @@ pub trait LaneSystem: RingSystem {
     /// Makes a segment, with a file to offer, and finds a buffer, for replies of that many bytes if it can be. None if there is no memory
     /// for either.
     fn create_place(&self, reply_bytes: u32) -> Option<(Self::Place, OwnedFd)>;
-    /// Gives the memory of a lane back. What is lent of its buffer stays so.
+    /// Gives the memory of a lane back. What is in use of its buffer stays so.
     fn give_back(&self, place: Self::Place);
     /// The segment of a lane.
     fn segment(&self, place: &Self::Place) -> LaneSegment;
     /// Where the buffer of a lane is.
     fn address(&self, place: &Self::Place) -> u64;
     /// Whether what lies in the buffer of a lane was not freed.
-    fn is_lent(&self, place: &Self::Place) -> bool;
-    /// Copies the first `len` bytes of a reply from the segment of a lane to its buffer, and lends that. Says whether it did: not
+    fn is_in_use(&self, place: &Self::Place) -> bool;
+    /// Copies the first `len` bytes of a reply from the segment of a lane to its buffer, which is in use then. Says whether it did: not
     /// if they exceed it.
     fn receive(&self, place: &Self::Place, len: usize) -> bool;
 
@@ -128,15 +128,15 @@ pub trait LaneServing: LaneSystem {
     fn served(&self) -> &ServedLanes<Self::Served>;
     /// Takes a lane that the process is offered. None if there is none, or it cannot be taken.
     fn accept(&self) -> Option<(LaneAccept, Self::Served)>;
-    /// Ends what the process had of a lane. A call that is lent stays so.
+    /// Ends what the process had of a lane. A call that is in use stays so.
     fn give_back_served(&self, served: Self::Served);
     /// Whether the last call of a lane was not freed.
-    fn is_call_lent(&self, served: &Self::Served) -> bool;
+    fn is_call_in_use(&self, served: &Self::Served) -> bool;
     /// How many bytes of a call there is room for, or 0 for all that a segment has.
     fn call_room(&self, _: &Self::Served) -> u32 {
         0
     }
-    /// Copies the first `len` bytes of a call from the segment of a lane, and lends that. Returns where it lies; none if it
+    /// Copies the first `len` bytes of a call from the segment of a lane to its buffer, which is in use then. Returns where it lies; none if it
     /// exceeds the segment.
     fn receive_call(&self, served: &Self::Served, len: usize) -> Option<u64>;
     /// Copies the data of a reply to a segment. Says whether it did: not if they exceed it, or cannot be read.

@@ -37,7 +37,7 @@ type Handler = fn(&Process);
 struct Process {
     ring: ClientRing,
     start: ptr::NonNull<u8>,
-    is_lent: Cell<bool>,
+    is_in_use: Cell<bool>,
     script: RefCell<VecDeque<Deed>>,
     left_within: Cell<Option<CallLeft>>,
     /// A handler that runs, unnoticed, when the thread has looked that many times for what handlers do.
@@ -72,7 +72,7 @@ impl Process {
         let process = Self {
             ring,
             start,
-            is_lent: Cell::new(false),
+            is_in_use: Cell::new(false),
             script: RefCell::default(),
             left_within: Cell::new(None),
             handler: Cell::new(None),
@@ -183,7 +183,7 @@ impl ReceivedBuffers for Process {
     }
 
     fn free(&self, _: u64) {
-        self.is_lent.set(false);
+        self.is_in_use.set(false);
     }
 }
 
@@ -218,8 +218,8 @@ impl LaneSystem for Process {
         BUFFER
     }
 
-    fn is_lent(&self, (): &()) -> bool {
-        self.is_lent.get()
+    fn is_in_use(&self, (): &()) -> bool {
+        self.is_in_use.get()
     }
 
     fn receive(&self, (): &(), len: usize) -> bool {
@@ -230,7 +230,7 @@ impl LaneSystem for Process {
             self.lane().copy_reply(bytes.as_mut_ptr(), len);
         }
         *self.received.borrow_mut() = bytes;
-        self.is_lent.set(true);
+        self.is_in_use.set(true);
         true
     }
 
@@ -368,8 +368,8 @@ fn a_reply_lies_in_the_buffer_until_that_is_freed() {
     let mut freed = BinderWriteRead { write_size: 12, ..Default::default() };
     let parsed = LaneCommands::parse(&commands, &process);
     assert_eq!(caller.call(&process, &mut freed, &parsed), LaneEnd::Done);
-    assert_eq!((freed.write_consumed, process.is_lent.get()), (12, false));
-    process.is_lent.set(true);
+    assert_eq!((freed.write_consumed, process.is_in_use.get()), (12, false));
+    process.is_in_use.set(true);
     process.play(&[(reply, SleepEnd::Woken)]);
     assert_eq!(process.call(&mut caller, &[free(), send()].concat()).0, LaneEnd::Done);
     assert_eq!(process.by_ring.get(), 0);
@@ -424,7 +424,7 @@ fn call_by_lane(process: &Process, caller: &mut LaneCaller<()>, how: Deed) -> us
         process.standing().store(IN_NO_CALL, Ordering::Relaxed);
         let _ = process.lane().head().word.warm();
         let _ = process.call(caller, &send());
-        process.is_lent.set(false);
+        process.is_in_use.set(false);
         process.script.borrow().is_empty()
     };
     (0..200).find(is_by_lane).expect("pauses end")
@@ -503,7 +503,7 @@ fn the_reply_before_is_not_that_of_a_call_which_a_handler_has_left() {
             process.play(&[(reply, SleepEnd::Woken)]);
             assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::Done);
             process.received.take();
-            process.is_lent.set(false);
+            process.is_in_use.set(false);
             // It may come at any moment; if it comes too late, there is a reply.
             process.handler.set(Some((looks, handler)));
             process.play(&[(
@@ -594,7 +594,7 @@ fn calls_that_have_no_room_have_a_lane_that_is_made_for_them() {
         // Those that have room in between make no difference.
         process.play(&[(reply, SleepEnd::Woken)]);
         assert_eq!(process.call(&mut caller, &[free(), send()].concat()).0, LaneEnd::Done);
-        process.is_lent.set(false);
+        process.is_in_use.set(false);
         assert_eq!(process.call(&mut caller, &send_bytes(5)).0, LaneEnd::ByRing);
         caller.open_if_worthwhile(&process, BUSY_CALLS);
         lanes.push(process.asked.replace(0));

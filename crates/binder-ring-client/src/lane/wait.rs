@@ -16,7 +16,7 @@ pub(super) struct Waited {
 }
 
 /// After this many wake-ups in a call the driver is to have it: its server does not keep to the rules.
-const MOST_IN_VAIN: u32 = 100;
+const MAX_SPURIOUS_WAKES: u32 = 100;
 
 /// Makes the call that was written, and waits until it is over or has to be left.
 ///
@@ -41,7 +41,7 @@ pub(super) fn call_and_wait(
     spins.spin(own_cpu, other_cpu, || word.is_over() || system.has_handled_signal());
     loop {
         let is_interrupted = system.has_handled_signal();
-        if is_interrupted || in_vain == MOST_IN_VAIN {
+        if is_interrupted || in_vain == MAX_SPURIOUS_WAKES {
             return waited(word.leave(), is_interrupted, system);
         }
         let Some(value) = word.prepare_caller_to_sleep() else {
@@ -56,7 +56,7 @@ pub(super) fn call_and_wait(
         match slept {
             SleepEnd::Woken => {}
             SleepEnd::TimedOut if is_hasty && word.is_served() => {}
-            SleepEnd::TimedOut => in_vain = MOST_IN_VAIN,
+            SleepEnd::TimedOut => in_vain = MAX_SPURIOUS_WAKES,
             SleepEnd::Interrupted => return waited(word.leave(), true, system),
         }
         is_hasty = false;

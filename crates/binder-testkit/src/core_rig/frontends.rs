@@ -34,7 +34,7 @@ pub(super) struct Executor {
     /// Descriptor work that does not come to its end.
     pub(super) stalled: VecDeque<(usize, FdTask)>,
     /// How descriptors change.
-    pub(super) fd_work_way: FdWorkState,
+    pub(super) fd_work_state: FdWorkState,
     /// The requests by which threads go on with descriptor work of a request before.
     pub(super) moved_to: BTreeSet<u64>,
     /// The request for which an access is being made that may be cut off.

@@ -260,7 +260,7 @@ impl World {
             Some(Trouble::Fault | Trouble::Bug) | None => {}
         }
         let has_moved = self.executor.moved_to.remove(&unique);
-        match self.executor.fd_work_way {
+        match self.executor.fd_work_state {
             _ if trouble.is_some() || has_moved => {}
             FdWorkState::Waiting => {}
             FdWorkState::Stopped => return self.do_task_of_stopped(device, task),

@@ -8,7 +8,7 @@ use binder_uapi::{BINDER_TYPE_BINDER, FLAT_BINDER_FLAG_INHERIT_RT, FlatBinderObj
 /// The least nice value that there is.
 const NICEST: u32 = 19;
 /// What a node asks for that is to be served at `SCHED_FIFO` 3.
-const LEAST_FIFO_3: u32 = 0x203;
+const MIN_FIFO_3: u32 = 0x203;
 
 fn stage_inheriting(inheritance: Inheritance) -> Stage {
     Stage::new(Box::new(CoreRig::default().inheriting(inheritance)))
@@ -162,7 +162,7 @@ fn a_realtime_caller_of_any_other_node_is_served_by_an_ordinary_thread() {
 #[test]
 fn an_ordinary_caller_is_served_at_least_as_the_node_asks() {
     let stage = stage();
-    let (m, p) = (manager(&stage, LEAST_FIFO_3), stage.party());
+    let (m, p) = (manager(&stage, MIN_FIFO_3), stage.party());
     set(&stage, &p, nice(0));
     p.write(commands().call(0, Message::new(1)));
     let call = m.read_call();
@@ -175,7 +175,7 @@ fn an_ordinary_caller_is_served_at_least_as_the_node_asks() {
 #[test]
 fn where_only_nice_values_are_inherited_a_node_asks_for_no_policy() {
     let stage = nice_stage();
-    let (m, p) = (manager(&stage, LEAST_FIFO_3), stage.party());
+    let (m, p) = (manager(&stage, MIN_FIFO_3), stage.party());
     set(&stage, &p, nice(10));
     p.write(commands().call(0, Message::new(1)));
     m.read_call();
@@ -186,7 +186,7 @@ fn where_only_nice_values_are_inherited_a_node_asks_for_no_policy() {
 #[test]
 fn a_oneway_of_a_realtime_caller_is_served_as_the_node_asks_until_the_next_read() {
     let stage = stage();
-    let (m, p) = (manager(&stage, LEAST_FIFO_3 | FLAT_BINDER_FLAG_INHERIT_RT), stage.party());
+    let (m, p) = (manager(&stage, MIN_FIFO_3 | FLAT_BINDER_FLAG_INHERIT_RT), stage.party());
     set(&stage, &p, fifo(50));
     p.write(commands().oneway(0, Message::new(1)));
     m.read_call();
@@ -236,7 +236,7 @@ fn a_thread_that_gives_up_its_calls_is_what_it_was_before_the_first() {
 #[test]
 fn a_thread_whose_file_is_closed_is_what_it_was_before() {
     let stage = stage();
-    let (m, p) = (manager(&stage, LEAST_FIFO_3), stage.party());
+    let (m, p) = (manager(&stage, MIN_FIFO_3), stage.party());
     set(&stage, &p, nice(0));
     p.write(commands().call(0, Message::new(1)));
     m.read_call();

@@ -63,7 +63,7 @@ impl BorrowedParcel<'_> {
             .map(|object| object.offset)
             .filter(|offset| (start..end).contains(offset))
             .collect();
-        let may_have_objects = !objects.is_empty() || other.has_untold_binders();
+        let may_have_objects = !objects.is_empty() || other.has_unlisted_binders();
         if may_have_objects && !self.names_as(other) {
             return Err(StatusCode::BAD_TYPE);
         }

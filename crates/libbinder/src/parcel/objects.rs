@@ -158,7 +158,7 @@ impl BorrowedParcel<'_> {
         }
         // Without a word from the transport that an object stands here, it is just bytes; old
         // versions of RPC do not say.
-        let is_told = place.is_ok() || self.has_untold_binders();
+        let is_told = place.is_ok() || self.has_unlisted_binders();
         let codec = self.codec.as_ref().filter(|_| is_told).ok_or(StatusCode::BAD_TYPE)?;
         let binder = codec.find_binder(name)?.at_home();
         let held = HeldObject::Binder { binder: binder.clone(), name: None };
@@ -170,7 +170,7 @@ impl BorrowedParcel<'_> {
     }
 
     /// Whether the transport does not say where binders stand.
-    pub(super) fn has_untold_binders(&self) -> bool {
+    pub(super) fn has_unlisted_binders(&self) -> bool {
         matches!(self.format(), WireFormat::Rpc(RpcVersion::V0 | RpcVersion::V1))
     }
 

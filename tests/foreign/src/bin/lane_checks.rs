@@ -766,11 +766,11 @@ fn killed() -> Outcome {
 }
 
 /// How many lanes may lead to one open file.
-const MOST_LANES: usize = 24;
+const MAX_LANES: usize = 24;
 
 /// More callers than may have lanes: the others are served all the same.
 fn many() -> Outcome {
-    const CALLERS: usize = MOST_LANES + 16;
+    const CALLERS: usize = MAX_LANES + 16;
     let _server = Server::start("server")?;
     let have_called = Barrier::new(CALLERS + 1);
     let have_been_counted = Barrier::new(CALLERS + 1);
@@ -794,7 +794,7 @@ fn many() -> Outcome {
         }
         // The server is one of them.
         let with_lanes = with_lanes?;
-        let is_within = (2..=1 + MOST_LANES).contains(&with_lanes);
+        let is_within = (2..=1 + MAX_LANES).contains(&with_lanes);
         if is_within { Ok(()) } else { Err(format!("{with_lanes} files have lanes").into()) }
     })
 }

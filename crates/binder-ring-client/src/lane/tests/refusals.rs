@@ -23,8 +23,8 @@ fn what_a_lane_cannot_take_goes_by_the_ring() {
         assert!(end != LaneEnd::ByRing || call == read);
         end
     };
-    let least = LaneReturns::LEAST_ROOM as u64;
-    process.is_lent.set(true);
+    let least = LaneReturns::MIN_ROOM as u64;
+    process.is_in_use.set(true);
     for (commands, consumed, size) in [
         (send(), 0, 0),
         (send(), 0, least - 1),
@@ -35,9 +35,9 @@ fn what_a_lane_cannot_take_goes_by_the_ring() {
         (send_to(8, 4), 0, 256),
     ] {
         assert_eq!(end_of(&commands, consumed, size), LaneEnd::ByRing);
-        assert!(process.is_lent.get(), "nothing is run");
+        assert!(process.is_in_use.get(), "nothing is run");
     }
-    process.is_lent.set(false);
+    process.is_in_use.set(false);
     for standing in [0, IS_LOOPER] {
         process.standing().store(standing, Ordering::Relaxed);
         assert_eq!(end_of(&send(), 0, 256), LaneEnd::ByRing, "it is in a call");
@@ -146,7 +146,7 @@ fn a_lane_at_which_no_thread_looks_is_given_back() {
         // One call in between, and it is one that is used.
         process.play(&[(reply, SleepEnd::Woken)]);
         assert_eq!(process.call(&mut caller, &send()).0, LaneEnd::Done);
-        process.is_lent.set(false);
+        process.is_in_use.set(false);
     }
     assert!(process.lane().head().word.cool());
     for closed in [0, 0, 0, 1] {

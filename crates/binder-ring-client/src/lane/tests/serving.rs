@@ -48,13 +48,13 @@ impl LaneServing for Process {
         self.closed.set(self.closed.get() + 1);
     }
 
-    fn is_call_lent(&self, _: &LaneSegment) -> bool {
-        self.is_lent.get()
+    fn is_call_in_use(&self, _: &LaneSegment) -> bool {
+        self.is_in_use.get()
     }
 
     fn receive_call(&self, _: &LaneSegment, len: usize) -> Option<u64> {
         assert_eq!(len, DATA.len());
-        self.is_lent.set(true);
+        self.is_in_use.set(true);
         Some(BUFFER)
     }
 
@@ -176,7 +176,7 @@ fn a_call_is_told_and_answered() {
         let (outcome, written) = server.run(&answer(), 256);
         assert_eq!((outcome, written.write_consumed), (DONE, written.write_size));
         assert_eq!(process.returns.take(), completion());
-        assert_eq!((server.state(), process.is_lent.get()), (LaneState::Warm, false));
+        assert_eq!((server.state(), process.is_in_use.get()), (LaneState::Warm, false));
     }
     assert_eq!(process.by_ring.get(), 0);
     assert_eq!(process.ring.segment.header().lane_calls[2].total(), 3);
@@ -284,7 +284,7 @@ fn a_call_by_another_user_than_the_lane_was_granted_to_is_declined() {
         assert_eq!((outcome, read.read_consumed), (RingOutcome::Done(Err(Errno::EINTR)), 0));
         let outcome = process.lane().head().reply.outcome.load(Ordering::Relaxed);
         assert_eq!(CallOutcome::of_number(outcome), CallOutcome::Declined);
-        assert_eq!((server.state(), process.is_lent.get()), (LaneState::Cold, false));
+        assert_eq!((server.state(), process.is_in_use.get()), (LaneState::Cold, false));
     }
     CALLER_UID.set(Some(77));
     server.serve();
@@ -294,12 +294,12 @@ fn a_call_by_another_user_than_the_lane_was_granted_to_is_declined() {
 fn a_signal_ends_a_look() {
     let process = Process::new();
     let mut server = Server::of(&process);
-    process.is_lent.set(true);
+    process.is_in_use.set(true);
     process.play(&[(nothing, SleepEnd::Interrupted)]);
     let (outcome, read) = server.run(&free(), 256);
     assert_eq!(outcome, RingOutcome::Done(Err(Errno::EINTR)));
     assert_eq!((read.write_consumed, read.read_consumed), (read.write_size, 0));
-    assert_eq!((server.state(), process.is_lent.get()), (LaneState::Cold, false));
+    assert_eq!((server.state(), process.is_in_use.get()), (LaneState::Cold, false));
     // A call that comes with it is not made: its caller goes to the driver.
     process.play(&[(call, SleepEnd::Interrupted)]);
     assert_eq!(server.run(&[], 256).0, RingOutcome::Done(Err(Errno::EINTR)));
@@ -331,7 +331,7 @@ fn a_server_that_calls_has_the_driver_take_over() {
     assert_eq!((process.by_ring.get(), server.state()), (1, LaneState::Cold));
     // One whose driver does not take it answers no one, and hears that it has.
     process.adopts.set(Err(Errno::ESRCH));
-    process.is_lent.set(false);
+    process.is_in_use.set(false);
     server.serve();
     assert_eq!(server.run(&send(), 256).0, DONE);
     assert!(server.thread.is_serving());
@@ -348,14 +348,14 @@ fn a_thread_that_exits_is_told_nothing_of_what_was_before() {
     server.thread.exit(&process);
     assert!(!server.thread.is_serving(), "it is the driver's");
     assert_eq!(server.state(), LaneState::Cold);
-    process.is_lent.set(false);
+    process.is_in_use.set(false);
     // The lane of a caller that is gone belongs to no caller.
     process.adopts.set(Err(Errno::ESRCH));
     server.serve();
     server.thread.exit(&process);
     assert!(!server.thread.is_serving());
     assert!(!process.note().is(LaneId::new(LANE).expect("its number"), NoteKind::Serves));
-    process.is_lent.set(false);
+    process.is_in_use.set(false);
     // Nor does it hear of its last reply.
     server.serve();
     assert_eq!(server.run(&answer(), 0).0, DONE);
@@ -428,14 +428,14 @@ fn what_the_driver_has_in_line_when_a_call_comes_is_before_it() {
 #[test]
 fn a_thread_for_which_the_driver_has_nothing_waits_there() {
     // Its caller goes there, too, unless another thread is about to look.
-    for (has_attendant, state) in [(false, LaneState::Cold), (true, LaneState::Posted)] {
+    for (has_returning, state) in [(false, LaneState::Cold), (true, LaneState::Posted)] {
         let process = Process::new();
         let mut server = Server::of(&process);
         server.serve();
         assert_eq!(server.run(&answer(), 256).0, DONE);
-        assert!(!process.served.has_attendant());
-        if has_attendant {
-            process.served.count_attendant(true);
+        assert!(!process.served.has_returning());
+        if has_returning {
+            process.served.count_returning(true);
         }
         // Another thread was first.
         process.has_nothing.set(true);
@@ -445,7 +445,7 @@ fn a_thread_for_which_the_driver_has_nothing_waits_there() {
         assert_eq!(server.run(&[], 256).0, DONE);
         assert_eq!((process.at_once.get(), process.by_ring.get()), (1, 1));
         assert_eq!(server.state(), state);
-        assert_eq!(process.served.has_attendant(), has_attendant, "it is none itself");
+        assert_eq!(process.served.has_returning(), has_returning, "it is none itself");
         let mut free = HeldLanes::NONE;
         process.served.take_free(&mut free, Places::ALL);
         assert_eq!(free.len(), 1, "it is for who looks next");
@@ -503,7 +503,7 @@ fn a_thread_that_serves_keeps_lanes_nearby_and_leaves_distant_ones_to_others() {
         process.served.take_free(&mut found, Places::ALL);
         let count = found.len();
         process.served.release_all(found);
-        assert_eq!(process.served.has_attendant(), count > 0);
+        assert_eq!(process.served.has_returning(), count > 0);
         assert_eq!(server.run(&answer(), 256).0, DONE);
         (count, other.head().word.state())
     };
@@ -565,7 +565,7 @@ fn a_call_that_cannot_be_served_now_is_declined() {
     let lent: Deed = (
         |process| {
             call(process);
-            process.is_lent.set(true);
+            process.is_in_use.set(true);
         },
         SleepEnd::Woken,
     );
@@ -609,7 +609,7 @@ fn lanes_that_the_driver_has_taken_back_are_given_back() {
 fn only_a_thread_that_serves_looks_at_lanes_and_only_with_room_for_a_call() {
     let process = Process::new();
     let mut server = Server::of(&process);
-    let least = LaneReturns::LEAST_ROOM as u64;
+    let least = LaneReturns::MIN_ROOM as u64;
     let cases = [(IS_LOOPER | IN_NO_CALL, least - 1), (IN_NO_CALL, 256), (0, 256)];
     for (by_ring, (standing, room)) in (1..).zip(cases) {
         process.standing().store(standing, Ordering::Relaxed);

@@ -92,7 +92,7 @@ impl SharedSession {
         mut connection: Box<Connection>,
         transaction: RpcTransaction<OwnedFd>,
     ) -> Result<Box<Connection>, Ending> {
-        connection.turns.called(&self.terms.limits)?;
+        connection.call_stack.called(&self.terms.limits)?;
         match transaction.address {
             Some(address) if transaction.is_oneway() => self.take_oneway(address, transaction)?,
             Some(address) => connection = self.answer_call(connection, address, transaction)?,
@@ -107,7 +107,7 @@ impl SharedSession {
                 }
             }
         }
-        connection.turns.answered();
+        connection.call_stack.answered();
         Ok(connection)
     }
 
@@ -145,13 +145,13 @@ impl SharedSession {
     }
 
     /// Who calls, with what the peer says of the request and of the user that its call is made for, if it knows what it says.
-    fn caller_of(&self, trace_id: u32, told_uid: Option<u32>) -> CallerIdentity {
+    fn caller_of(&self, trace_id: u32, claimed_uid: Option<u32>) -> CallerIdentity {
         let mut caller = self.peer.caller();
         if self.tells_trace_ids() {
             caller.trace_id = TraceId::new(trace_id);
         }
         if self.tells_callers() {
-            caller.told_uid = told_uid;
+            caller.claimed_uid = claimed_uid;
         }
         caller
     }

@@ -303,7 +303,7 @@ impl Awaited {
         loop {
             match connection.arrived()? {
                 Some(RpcMessage::Reply(mut reply)) => {
-                    connection.turns.replied()?;
+                    connection.call_stack.replied()?;
                     if self.take_question() {
                         self.session.learn_extensions(&reply);
                         return Ok(Step::Start(connection));

@@ -177,7 +177,7 @@ impl SharedSession {
         }
         let (mut connection, home) = self.claim(call)?;
         let is_to_ask = call.is_extended() && self.extensions().is_none();
-        if call.due.is_some() || is_to_ask || connection.turns.is_waiting() {
+        if call.due.is_some() || is_to_ask || connection.call_stack.is_waiting() {
             connection = self.prepare_extended(connection, home, call)?;
         }
         let connection = self.send_claimed(connection, home, call, &mut data)?;
@@ -284,7 +284,7 @@ impl SharedSession {
         self: &Arc<Self>,
         mut connection: Box<Connection>,
     ) -> Result<Result<Box<Connection>, Box<Connection>>, Ending> {
-        while connection.turns.is_waiting() {
+        while connection.call_stack.is_waiting() {
             connection.send_rest(|message| self.take_in(message))?;
             connection = match self.wait_for_reply(connection)? {
                 Waited::Answered(connection, reply) => {
@@ -357,7 +357,7 @@ impl SharedSession {
         patience: ReadMode,
     ) -> Result<(), NotSent> {
         let is_oneway = call.is_oneway();
-        if !is_oneway && !connection.turns.may_call(&self.terms.limits) {
+        if !is_oneway && !connection.call_stack.may_call(&self.terms.limits) {
             return Err(NotSent::Refused(StatusCode::INVALID_OPERATION));
         }
         let limits = &self.terms.limits;
@@ -396,7 +396,7 @@ impl SharedSession {
         }
         let head = encode::transact(&head, extent, limits)?;
         if !is_oneway {
-            connection.turns.call();
+            connection.call_stack.call();
         }
         let (positions, releases) = scratch.split_at(listed_bytes);
         data.enclose([releases, &head], positions);
@@ -425,7 +425,7 @@ impl SharedSession {
             };
             match message {
                 RpcMessage::Reply(reply) => {
-                    connection.turns.replied()?;
+                    connection.call_stack.replied()?;
                     return Ok(Waited::Answered(connection, reply));
                 }
                 RpcMessage::DecStrong { address, amount } => self.take_back(address, amount)?,

@@ -44,7 +44,7 @@ pub(super) struct Connection {
     held_bytes: ServerCharge,
     /// Messages that came while we had the turn.
     early: VecDeque<RpcMessage<OwnedFd>>,
-    pub(super) turns: CallStack,
+    pub(super) call_stack: CallStack,
     version: ProtocolVersion,
     limits: SessionLimits,
     /// Memory for what goes before and after a parcel.
@@ -88,7 +88,7 @@ impl Connection {
             held_files,
             held_bytes,
             early: VecDeque::new(),
-            turns: CallStack::new(CallDirection::Outgoing),
+            call_stack: CallStack::new(CallDirection::Outgoing),
             version: ProtocolVersion::NEWEST,
             limits,
             scratch: Vec::new(),
@@ -116,7 +116,7 @@ impl Connection {
     /// Says what was agreed on in the handshake.
     pub(super) fn agree(&mut self, version: ProtocolVersion, direction: CallDirection) {
         self.version = version;
-        self.turns = CallStack::new(direction);
+        self.call_stack = CallStack::new(direction);
     }
 
     pub(super) fn link(&self) -> &Arc<StreamSocket> {

@@ -116,7 +116,7 @@ impl RpcSession {
     }
 
     /// Has calls that are made to serve others say for which user of this machine: the caller of the call that is served.
-    /// The server's program decides what that is worth ([`ThreadState::told_uid`](crate::ThreadState::told_uid)).
+    /// The server's program decides what that is worth ([`ThreadState::claimed_uid`](crate::ThreadState::claimed_uid)).
     pub fn set_tells_callers(&self, tells: bool) {
         self.request().callers.tells = tells;
     }

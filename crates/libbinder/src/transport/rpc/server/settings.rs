@@ -52,7 +52,7 @@ impl RpcServer {
     }
 
     /// Has calls that are made to serve others say for which user of this machine: the caller of the call that is served.
-    /// The client's program decides what that is worth ([`ThreadState::told_uid`](crate::ThreadState::told_uid)).
+    /// The client's program decides what that is worth ([`ThreadState::claimed_uid`](crate::ThreadState::claimed_uid)).
     pub fn set_tells_callers(&self, tells: bool) {
         self.inner.offer().callers.tells = tells;
     }

@@ -13,23 +13,23 @@ use binder_uapi::BinderTransactionData;
 use rustix::thread::Timespec;
 use rustix::thread::futex;
 
-use super::served::{HeldLane, HeldLanes, MOST_SERVED, Places, ServedLanes, ServedPlace};
+use super::served::{HeldLane, HeldLanes, MAX_SERVED, Places, ServedLanes, ServedPlace};
 use super::system::{LaneServing, header, is_granted};
 use crate::caller::SleepEnd;
 use crate::spin::SpinHistory;
 
 /// The lanes that a thread looks at, and what its looks were good for.
 #[derive(Debug)]
-pub(super) struct LaneLooks {
+pub(super) struct LanePoller {
     lanes: HeldLanes,
     /// The place at which the next look begins: after that of the last call.
     first: usize,
     /// Those that it has left as they were since it looked last.
-    laid_down: Places,
+    released_warm: Places,
     /// How often in a row, without a wait, it has left lanes of callers on other processors.
-    distant_in_a_row: u32,
+    remote_in_a_row: u32,
     /// How many more looks it leaves lanes that no thread has to other threads, as long as it has any itself.
-    abstentions: u32,
+    skipped_polls: u32,
     /// When a sleep ends in which nothing comes. It may be past.
     until: Timespec,
     /// Reads that go to the driver at once before the thread looks again.
@@ -42,7 +42,7 @@ pub(super) struct LaneLooks {
 }
 
 /// What has come of a look.
-pub(super) enum Looked {
+pub(super) enum Polled {
     /// A call, of a lane that the thread has no more among those that it looks at.
     Call(HeldLane, BinderTransactionData),
     /// There is work of the driver's.
@@ -57,24 +57,24 @@ pub(super) enum Looked {
 #[derive(Debug)]
 pub struct LaneWaits {
     /// The first `count` are there.
-    waits: [MaybeUninit<futex::Wait>; MOST_WORDS],
+    waits: [MaybeUninit<futex::Wait>; MAX_WORDS],
     count: usize,
 }
 
 /// Those of all lanes and the gate, and two of the thread's own.
-const MOST_WORDS: usize = MOST_SERVED + 3;
+const MAX_WORDS: usize = MAX_SERVED + 3;
 /// Callers of more lanes for each processor do not spin.
 const CALLERS_PER_CPU: usize = 2;
-/// How many times in a row threads with no time to wait may leave distant lanes, before the driver is to wake another thread for them.
-const MOST_DISTANT: u32 = 1 << 10;
+/// How many times in a row threads with no time to wait may leave remote lanes, before the driver is to wake another thread for them.
+const MAX_REMOTE_IN_A_ROW: u32 = 1 << 10;
 /// The looks for which the other has time to come.
-const ABSTENTIONS: u32 = 1 << 6;
+const SKIPPED_POLLS: u32 = 1 << 6;
 /// The longest pause after looks for nothing.
-const MOST_PAUSE: u32 = 1 << 8;
+const MAX_PAUSE: u32 = 1 << 8;
 
 impl Default for LaneWaits {
     fn default() -> Self {
-        let waits = [const { MaybeUninit::uninit() }; MOST_WORDS];
+        let waits = [const { MaybeUninit::uninit() }; MAX_WORDS];
         Self { waits, count: 0 }
     }
 }
@@ -104,14 +104,14 @@ impl LaneWaits {
     }
 }
 
-impl LaneLooks {
+impl LanePoller {
     pub(super) const fn new() -> Self {
         Self {
             lanes: HeldLanes::NONE,
             first: 0,
-            laid_down: Places::NONE,
-            distant_in_a_row: 0,
-            abstentions: 0,
+            released_warm: Places::NONE,
+            remote_in_a_row: 0,
+            skipped_polls: 0,
             until: Timespec { tv_sec: 0, tv_nsec: 0 },
             pause: 0,
             next_pause: 0,
@@ -126,7 +126,7 @@ impl LaneLooks {
     }
 
     /// Whether a caller has called, or has given that up, where the thread has said that it will look.
-    pub(super) fn is_awaited(&self, system: &impl LaneServing) -> bool {
+    pub(super) fn has_waiting_caller(&self, system: &impl LaneServing) -> bool {
         let lane = |at| system.served().get_of(&self.lanes, at);
         let state = |at| lane(at).place.segment().head().word.state();
         self.lanes.places().any(|at| !matches!(state(at), LaneState::Warm))
@@ -134,7 +134,7 @@ impl LaneLooks {
 
     /// Takes the lanes that no thread looks at. Those that the driver has taken back are given back.
     pub(super) fn take_free(&mut self, system: &impl LaneServing) {
-        let _ = self.end_attendance(system.served());
+        let _ = self.end_absence(system.served());
         if self.lanes.len() < system.served().count() {
             system.served().take_free(&mut self.lanes, Places::ALL);
             self.prune(system);
@@ -150,10 +150,10 @@ impl LaneLooks {
     }
 
     /// Whether the thread is to leave those to others, this time.
-    pub(super) fn abstains(&mut self) -> bool {
-        let abstains = self.abstentions > 0;
-        self.abstentions = self.abstentions.saturating_sub(1);
-        abstains
+    pub(super) fn skips_free(&mut self) -> bool {
+        let skips_free = self.skipped_polls > 0;
+        self.skipped_polls = self.skipped_polls.saturating_sub(1);
+        skips_free
     }
 
     /// Looks at a lane, too, that the thread has.
@@ -182,71 +182,71 @@ impl LaneLooks {
 
     /// The thread looks no more. What it has laid down others may take as it is.
     pub(super) fn end<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
-        let _ = self.end_attendance(served);
-        self.give_up(served);
+        let _ = self.end_absence(served);
+        self.release_cold(served);
     }
 
     /// Leaves all lanes to other threads.
-    pub(super) fn give_up<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
-        self.abstentions = 0;
+    pub(super) fn release_cold<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
+        self.skipped_polls = 0;
         self.lanes.places().for_each(|at| served.get_of(&self.lanes, at).cool());
         served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
     }
 
     /// Leaves all lanes to the thread that looks first, which may be this one, soon: callers find them as they are.
-    pub(super) fn lay_down<P>(&mut self, served: &ServedLanes<P>) {
-        self.lay_down_some(served, Places::ALL);
+    pub(super) fn release_warm<P>(&mut self, served: &ServedLanes<P>) {
+        self.release_warm_some(served, Places::ALL);
     }
 
-    fn lay_down_some<P>(&mut self, served: &ServedLanes<P>, places: Places) {
+    fn release_warm_some<P>(&mut self, served: &ServedLanes<P>, places: Places) {
         let lanes = self.lanes.take_out_all(places);
-        if self.laid_down.is_empty() && !lanes.is_empty() {
-            served.count_attendant(true);
+        if self.released_warm.is_empty() && !lanes.is_empty() {
+            served.count_returning(true);
         }
-        self.laid_down = self.laid_down.with(lanes.places());
+        self.released_warm = self.released_warm.with(lanes.places());
         served.release_all(lanes);
     }
 
     /// The thread looks again, or never. Returns the lanes that it has laid down.
-    fn end_attendance<P>(&mut self, served: &ServedLanes<P>) -> Places {
-        let laid_down = mem::replace(&mut self.laid_down, Places::NONE);
-        if !laid_down.is_empty() {
-            served.count_attendant(false);
+    fn end_absence<P>(&mut self, served: &ServedLanes<P>) -> Places {
+        let released_warm = mem::replace(&mut self.released_warm, Places::NONE);
+        if !released_warm.is_empty() {
+            served.count_returning(false);
         }
-        laid_down
+        released_warm
     }
 
     /// The same with lanes whose callers were last on other processors: to wake those takes longer, and what both write goes to and fro.
     /// If no other thread takes them, although there are some, the driver is to wake one: it is called where no thread looks.
-    pub(super) fn lay_down_distant(&mut self, system: &impl LaneServing) {
+    pub(super) fn release_remote(&mut self, system: &impl LaneServing) {
         let served = system.served();
         let cpu = system.cpu();
         let lane = |at: usize| served.get_of(&self.lanes, at);
         let caller_cpu = |at| lane(at).place.segment().head().request.cpu.load(Ordering::Relaxed);
-        let distant: Places = self.lanes.places().filter(|at| caller_cpu(*at) != cpu).collect();
-        self.distant_in_a_row =
-            if distant.is_empty() { 0 } else { self.distant_in_a_row.saturating_add(1) };
+        let remote: Places = self.lanes.places().filter(|at| caller_cpu(*at) != cpu).collect();
+        self.remote_in_a_row =
+            if remote.is_empty() { 0 } else { self.remote_in_a_row.saturating_add(1) };
         let has_others = header(system).idle_threads.load(Ordering::Relaxed) > 0;
-        if has_others && self.distant_in_a_row >= MOST_DISTANT {
-            distant.for_each(|at| lane(at).cool());
-            (self.distant_in_a_row, self.abstentions) = (0, ABSTENTIONS);
+        if has_others && self.remote_in_a_row >= MAX_REMOTE_IN_A_ROW {
+            remote.for_each(|at| lane(at).cool());
+            (self.remote_in_a_row, self.skipped_polls) = (0, SKIPPED_POLLS);
         }
-        self.lay_down_some(served, distant);
+        self.release_warm_some(served, remote);
     }
 
     /// The thread goes to the driver, and may be long. What it has, or has laid down, is for other threads that will look soon; where none
     /// will, callers are to go to the driver, too.
     pub(super) fn leave(&mut self, system: &impl LaneServing) {
         let served = system.served();
-        let laid_down = self.end_attendance(served);
-        if served.has_attendant() {
+        let released_warm = self.end_absence(served);
+        if served.has_returning() {
             served.release_all(mem::replace(&mut self.lanes, HeldLanes::NONE));
             return;
         }
-        served.take_free(&mut self.lanes, laid_down);
+        served.take_free(&mut self.lanes, released_warm);
         if self.is_any() {
             self.prune(system);
-            self.give_up(served);
+            self.release_cold(served);
         }
     }
 
@@ -261,7 +261,7 @@ impl LaneLooks {
 
     /// The thread has to hear of its reply's completion before anything else.
     pub(super) fn note_completion(&mut self) {
-        self.write_pause = MOST_PAUSE;
+        self.write_pause = MAX_PAUSE;
     }
 
     /// A new lane is looked at by the thread's next read. If it were after a pause, a caller that gives back lanes which no thread has
@@ -278,7 +278,7 @@ impl LaneLooks {
     pub(super) fn note_look(&mut self, was_in_vain: bool) {
         if was_in_vain {
             self.pause = self.next_pause;
-            self.next_pause = (self.next_pause * 2 + 1).min(MOST_PAUSE);
+            self.next_pause = (self.next_pause * 2 + 1).min(MAX_PAUSE);
         } else {
             self.next_pause /= 2;
         }
@@ -287,24 +287,24 @@ impl LaneLooks {
     /// Looks for a call, and sleeps, as long as a thread waits in its slot.
     ///
     /// If it is the driver's turn, what that has is done before any call.
-    pub(super) fn look(&mut self, system: &impl LaneServing, is_drivers_turn: bool) -> Looked {
+    pub(super) fn poll(&mut self, system: &impl LaneServing, is_driver_next: bool) -> Polled {
         let cpu = system.cpu();
         loop {
             let is_shut = header(system).gate.load(Ordering::Acquire) != 0;
-            if let Some((lane, call)) = self.take_call(system, cpu, is_shut && is_drivers_turn) {
+            if let Some((lane, call)) = self.take_call(system, cpu, is_shut && is_driver_next) {
                 self.first = lane.place() + 1;
-                return Looked::Call(lane, call);
+                return Polled::Call(lane, call);
             }
             if !self.is_any() {
-                return Looked::Nothing;
+                return Polled::Nothing;
             }
             if header(system).gate.load(Ordering::Acquire) != 0 {
-                return Looked::Shut;
+                return Polled::Shut;
             }
             match self.wait(system, cpu) {
                 SleepEnd::Woken => {}
-                SleepEnd::TimedOut => return Looked::Nothing,
-                SleepEnd::Interrupted => return Looked::Interrupted,
+                SleepEnd::TimedOut => return Polled::Nothing,
+                SleepEnd::Interrupted => return Polled::Interrupted,
             }
         }
     }
@@ -314,7 +314,7 @@ impl LaneLooks {
         &mut self,
         system: &impl LaneServing,
         cpu: u32,
-        is_drivers_turn: bool,
+        is_driver_next: bool,
     ) -> Option<(HeldLane, BinderTransactionData)> {
         // A caller that spins would keep the others from a processor, for whose calls it waits as well.
         let processors = header(system).processors.load(Ordering::Relaxed) as usize;
@@ -328,7 +328,7 @@ impl LaneLooks {
             let segment = lane.place.segment();
             let head = segment.head();
             match head.word.state() {
-                LaneState::Posted if !lane.is_next(system) || is_drivers_turn => {}
+                LaneState::Posted if !lane.is_next(system) || is_driver_next => {}
                 LaneState::Posted => {
                     if let Some(call) = lane.take(system) {
                         return Some((self.lanes.take_out(at)?, call));
@@ -358,7 +358,7 @@ impl LaneLooks {
         }
         let served = system.served();
         let header = header(system);
-        let mut segments = [const { None::<LaneSegment> }; MOST_SERVED];
+        let mut segments = [const { None::<LaneSegment> }; MAX_SERVED];
         let mut waits = LaneWaits::default();
         for (at, segment) in self.lanes.places().zip(&mut segments) {
             let of_lane = served.get_of(&self.lanes, at).place.segment();
@@ -373,12 +373,12 @@ impl LaneLooks {
         let cpus = [cpu, other_cpu];
         let until = &mut self.until;
         served.count_sleeper(true);
-        self.distant_in_a_row = 0;
+        self.remote_in_a_row = 0;
         let waited =
             wait_for_call(segments, &header.gate, &mut waits, until, cpus, &self.spins, system);
         served.count_sleeper(false);
         if let Some(at) = waited.woken_by.and_then(|nth| self.lanes.places().nth(nth)) {
-            served.get_of(&self.lanes, at).note_in_vain();
+            served.get_of(&self.lanes, at).note_spurious_wake();
         }
         waited.end
     }
