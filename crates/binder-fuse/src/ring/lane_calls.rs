@@ -130,12 +130,14 @@ impl DeviceState {
 
     /// Takes over the call of a lane, which thread `tid` of a process makes or serves.
     ///
-    /// Either may lie. What is believed is what each says of itself: that it makes a call of this lane, or serves one.
+    /// Either may lie. What is believed is what each says of itself: that it makes a call of this lane, or serves one. Where the caller
+    /// says nothing, or is gone, its server serves a call without a caller.
     fn adopt_from_lane(&mut self, process: ProcessKey, tid: u32, id: u32) -> Result<(), Errno> {
         let lanes = &self.lanes.lanes;
         let lane = lanes.iter().find(|lane| lane.id.number() == id).ok_or(Errno::ESRCH)?;
         let (id, caller, server) = (lane.id, &lane.caller, &lane.server);
-        let asking = if caller.process == process && caller.tid == tid {
+        let is_asked_by_caller = caller.process == process && caller.tid == tid;
+        let asking = if is_asked_by_caller {
             caller.end.ring.lane_note(caller.slot)
         } else if lane.target.server == process {
             server.ring.lane_note(server.ring.slot_of(tid).ok_or(Errno::EPERM)?)
@@ -152,12 +154,6 @@ impl DeviceState {
             return Err(Errno::ESRCH);
         }
         let caller_note = caller.end.ring.lane_note(caller.slot);
-        if !caller_note.adopt(id, NoteKind::Calls) {
-            // Its reply is for no one.
-            server_note.give_back(id, NoteKind::Serves);
-            return Err(Errno::ESRCH);
-        }
-        let [code, flags] = caller.end.ring.lane_call(caller.slot);
         let from = Caller {
             process: caller.process,
             tid: caller.tid,
@@ -165,14 +161,27 @@ impl DeviceState {
             euid: caller.uid,
             waits: Waits::UntilReady,
         };
+        let from = caller_note.adopt(id, NoteKind::Calls).then_some(from);
+        if from.is_none() && is_asked_by_caller {
+            server_note.give_back(id, NoteKind::Serves);
+            return Err(Errno::ESRCH);
+        }
+        let [code, flags] = caller.end.ring.lane_call(caller.slot);
         // A claim, and such calls have no other.
         let flags = flags & LANE_FLAGS;
-        let call =
-            DirectCall { from, target: lane.target, handle: lane.handle, code, flags, server_tid };
-        self.frontend.context_mut().adopt_call(&call).inspect_err(|_| {
+        let (target, handle) = (lane.target, lane.handle);
+        let context = self.frontend.context_mut();
+        let mut adopt = |from| {
+            context.adopt_call(&DirectCall { from, target, handle, code, flags, server_tid })
+        };
+        let mut adopted = adopt(from);
+        if adopted.is_err() && from.is_some() {
             caller_note.give_back(id, NoteKind::Calls);
-            server_note.give_back(id, NoteKind::Serves);
-        })
+            if !is_asked_by_caller {
+                adopted = adopt(None);
+            }
+        }
+        adopted.inspect_err(|_| server_note.give_back(id, NoteKind::Serves))
     }
 
     fn close_lane(&mut self, process: ProcessKey, id: u32) {

@@ -39,8 +39,6 @@ pub(super) struct LaneServer {
     poller: LanePoller,
     /// The lane whose call it serves.
     serving: Option<HeldLane>,
-    /// Whether the caller of that is gone: the reply is for no one.
-    is_orphan: bool,
     /// Whether it has replied by a lane, and read nothing since: the completion is still to come.
     owes_completion: bool,
     /// Whether it has served a call of a lane last: what the driver has is next.
@@ -79,16 +77,8 @@ impl LaneServer {
         let poller = LanePoller::new();
         let service_times = ServiceTimes { began_at: 0, short_calls_owed: 0 };
         let reply_delays = ReplyDelays { replied_at: None, unpolled: 0, next_unpolled: 0 };
-        let [is_orphan, owes_completion, is_driver_next] = [false; 3];
-        Self {
-            poller,
-            serving: None,
-            is_orphan,
-            owes_completion,
-            is_driver_next,
-            service_times,
-            reply_delays,
-        }
+        let [owes_completion, is_driver_next] = [false; 2];
+        Self { poller, serving: None, owes_completion, is_driver_next, service_times, reply_delays }
     }
 
     /// Whether the thread serves a call.
@@ -240,7 +230,7 @@ impl LaneServer {
         match polled {
             Polled::Call(lane, head) => {
                 self.leave_others(system);
-                (self.serving, self.is_orphan) = (Some(lane), false);
+                self.serving = Some(lane);
                 self.service_times.begin(system.ticks());
                 free_if_idle(system, call, parsed);
                 let mut returns = LaneReturns::of(call);
@@ -291,8 +281,7 @@ impl LaneServer {
             return LaneEnd::Done;
         }
         let room = call.read_size.saturating_sub(call.read_consumed);
-        let may_complete = room == 0 || room >= LaneReturns::MIN_ROOM as u64;
-        let may_reply = may_complete && !self.is_orphan;
+        let may_reply = room == 0 || room >= LaneReturns::MIN_ROOM as u64;
         let will_look = self.reply_delays.will_be_soon();
         let now = system.ticks();
         self.service_times.end(now);
@@ -311,15 +300,8 @@ impl LaneServer {
         self.leave(system, parsed);
         if !parsed.has_reply {
             self.service_times.note_long_call();
-            return LaneEnd::ByRing;
         }
-        let Some(orphan) = self.serving.take() else { return LaneEnd::ByRing };
-        // It is a completion as any.
-        system.served().release(orphan);
-        if parsed.has_others || !may_complete {
-            return LaneEnd::ByRing;
-        }
-        self.complete(system, call, parsed)
+        LaneEnd::ByRing
     }
 
     /// Ends a call that has replied. Who does not read hears of it later.
@@ -340,20 +322,16 @@ impl LaneServer {
         finish(system, call, &returns)
     }
 
-    /// Has the driver take over the call that the thread serves, if it does. One whose caller is gone, or the driver, stays the
-    /// thread's.
+    /// Has the driver take over the call that the thread serves, if it does. If the driver does not, it is gone: it says so to whatever
+    /// comes next.
     #[cold]
     pub(super) fn hand_over(&mut self, system: &impl LaneServing) {
-        let Some(held) = self.serving.take_if(|_| !self.is_orphan) else { return };
+        let Some(held) = self.serving.take() else { return };
         let lane = system.served().get(&held);
         let _ = system.adopt(lane.id);
-        let is_own = note(system).end(lane.id, NoteKind::Serves);
+        let _ = note(system).end(lane.id, NoteKind::Serves);
         lane.finish_as(CallOutcome::Adopted);
-        if is_own {
-            (self.serving, self.is_orphan) = (Some(held), true);
-        } else {
-            system.served().release(held);
-        }
+        system.served().release(held);
     }
 }
 

@@ -135,7 +135,27 @@ impl CoreRig {
         let mut world = self.world.borrow_mut();
         let (context, from) = world.core_caller(from);
         let (_, server) = world.core_caller(server);
-        let server_tid = server.tid;
+        let (from, server_tid) = (Some(from), server.tid);
+        let call = DirectCall { from, target, handle, code, flags, server_tid };
+        let adopted = world.devices[context].context_mut().adopt_call(&call).map_err(errno);
+        world.carry_out_effects();
+        adopted
+    }
+
+    /// Has the driver adopt a call whose caller is gone.
+    ///
+    /// # Errors
+    ///
+    /// As the driver answers.
+    pub fn adopt_orphan(
+        &self,
+        (target, handle): (LaneTarget, u32),
+        (code, flags): (u32, u32),
+        server: Caller,
+    ) -> Result<(), Errno> {
+        let mut world = self.world.borrow_mut();
+        let (context, server) = world.core_caller(server);
+        let (from, server_tid) = (None, server.tid);
         let call = DirectCall { from, target, handle, code, flags, server_tid };
         let adopted = world.devices[context].context_mut().adopt_call(&call).map_err(errno);
         world.carry_out_effects();

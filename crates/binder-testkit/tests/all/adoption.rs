@@ -1,7 +1,7 @@
 //! Calls that the driver adopts from a server that serves them already.
 
 use binder_testkit::Return::{
-    DeadReply, Decrefs, Release, Reply, Transaction, TransactionComplete,
+    DeadReply, Decrefs, FailedReply, Release, Reply, Transaction, TransactionComplete,
 };
 use binder_testkit::{
     CoreRig, Message, Mode, Party, Stage, commands, expect, introduce, settle_down,
@@ -108,6 +108,29 @@ fn the_end_of_either_is_the_other_s() {
         assert_eq!(scene.adopt(client, server), Ok(()));
         client.exit_thread();
         expect!(server.exchange(commands().reply(Message::new(0))) => [TransactionComplete]);
+    });
+}
+
+#[test]
+fn a_call_without_a_caller_is_served_to_its_end() {
+    with_scene(|scene| {
+        let Scene { manager, server, client, handle, .. } = scene;
+        let target = scene.core().direct_target(client.caller(), *handle).expect("a plain object");
+        let adopt = || scene.core().adopt_orphan((target, *handle), (CODE, 0), server.caller());
+        assert_eq!(adopt(), Ok(()));
+        assert_eq!(adopt(), Err(Errno::PROTO), "the thread serves one already");
+        // It may call others first.
+        server.write(commands().call(0, Message::new(9)));
+        expect!(manager.read() => [Transaction(nested)]);
+        manager.write(commands().free(nested.buffer).reply(Message::new(0)));
+        expect!(server.read() => [TransactionComplete, Reply(reply)]);
+        server.write(commands().free(reply.buffer));
+        // What the reply holds goes nowhere.
+        let reply = commands().reply(Message::new(0).bytes(b"for no one").binder(0x3000, 1));
+        expect!(server.exchange(reply) => [TransactionComplete]);
+        expect!(server.exchange(commands().reply(Message::new(0))) => [FailedReply]);
+        assert_eq!(adopt(), Ok(()), "it is free again");
+        server.exit_thread();
     });
 }
 

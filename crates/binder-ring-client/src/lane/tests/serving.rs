@@ -329,15 +329,13 @@ fn a_server_that_calls_has_the_driver_take_over() {
     assert_eq!(server.run(&send(), 256).0, DONE);
     assert!(!server.thread.is_serving(), "it is the driver's");
     assert_eq!((process.by_ring.get(), server.state()), (1, LaneState::Cold));
-    // One whose driver does not take it answers no one, and hears that it has.
-    process.adopts.set(Err(Errno::ESRCH));
+    // A driver that does not take it is gone, and says so.
+    process.adopts.set(Err(Errno::ENODEV));
     process.is_in_use.set(false);
     server.serve();
     assert_eq!(server.run(&send(), 256).0, DONE);
-    assert!(server.thread.is_serving());
-    assert_eq!(server.run(&answer(), 256).0, DONE);
-    assert_eq!((process.returns.take(), process.by_ring.get()), (completion(), 2));
-    assert!(!server.thread.is_serving());
+    assert_eq!((server.thread.is_serving(), process.by_ring.get()), (false, 2));
+    assert!(!process.note().is(LaneId::new(LANE).expect("its number"), NoteKind::Serves));
 }
 
 #[test]
@@ -349,8 +347,8 @@ fn a_thread_that_exits_is_told_nothing_of_what_was_before() {
     assert!(!server.thread.is_serving(), "it is the driver's");
     assert_eq!(server.state(), LaneState::Cold);
     process.is_in_use.set(false);
-    // The lane of a caller that is gone belongs to no caller.
-    process.adopts.set(Err(Errno::ESRCH));
+    // Nor has a driver that is gone anything to say.
+    process.adopts.set(Err(Errno::ENODEV));
     server.serve();
     server.thread.exit(&process);
     assert!(!server.thread.is_serving());
