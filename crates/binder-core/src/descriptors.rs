@@ -96,6 +96,7 @@ impl DescriptorArray {
         if !parent.source.is_multiple_of(NUMBER_BYTES as u64) {
             return Err(Errno::EINVAL);
         }
+        image.require_piece(next)?;
         let count = usize::try_from(array.num_fds).map_err(|_| Errno::EINVAL)?;
         Ok((Self { next, count }, end))
     }

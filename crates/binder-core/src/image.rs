@@ -51,6 +51,18 @@ impl Image {
         self.address.wrapping_add(at as u64)
     }
 
+    /// Whether all pieces before a position were fetched.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if one was not, as in the C driver, which copies pieces once all objects are translated.
+    pub(crate) fn require_piece(&self, at: usize) -> Result<(), Errno> {
+        match self.fault {
+            Some(Part::Piece(missing)) if missing <= at => Err(Errno::EINVAL),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn data_len(&self) -> usize {
         self.data_len
     }

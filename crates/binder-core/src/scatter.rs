@@ -9,7 +9,6 @@ use alloc::vec::Vec;
 use binder_uapi::{BINDER_BUFFER_FLAG_HAS_PARENT, BinderBufferObject};
 
 use crate::error::Errno;
-use crate::fetch::Part;
 use crate::image::Image;
 
 /// Bytes of an address.
@@ -118,11 +117,7 @@ impl Piece {
 pub(crate) fn translate_piece(image: &mut Image, index: u64, start: usize) -> Result<usize, Errno> {
     let mut object: BinderBufferObject = image.object(start)?;
     let source = object.buffer;
-    let (at, len) = image.pieces.take_room(object.length)?;
-    if len > 0 && image.fault == Some(Part::Piece(at)) {
-        // No EFAULT here, as in the C driver.
-        return Err(Errno::EINVAL);
-    }
+    let (at, _) = image.pieces.take_room(object.length)?;
     object.buffer = image.address_of(at);
     let is_child = object.flags & BINDER_BUFFER_FLAG_HAS_PARENT != 0;
     if is_child {

@@ -140,6 +140,7 @@ impl Context {
             // All files of an array come before the next object.
             filling.next += usize::from(filling.array.is_empty());
         }
+        filling.image.require_piece(usize::MAX)?;
         let left = &filling.image.filled()[filling.visible as usize..];
         let start = layout.start + filling.visible;
         if left.len() <= SLICE_BYTES as usize {

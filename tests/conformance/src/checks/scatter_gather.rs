@@ -3,8 +3,8 @@
 use binder_testkit::Return::{FailedReply, TransactionComplete};
 use binder_testkit::{Message, Party, Stage, commands, expect};
 use binder_uapi::{
-    BINDER_TYPE_HANDLE, BINDER_TYPE_PTR, BINDER_TYPE_WEAK_HANDLE, BinderBufferObject,
-    BinderTransactionData,
+    BINDER_TYPE_FDA, BINDER_TYPE_HANDLE, BINDER_TYPE_PTR, BINDER_TYPE_WEAK_HANDLE,
+    BinderBufferObject, BinderFdArrayObject, BinderTransactionData,
 };
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
@@ -17,6 +17,7 @@ checks! {
     Both c140_c143_a_reply_brings_buffers_too,
     Both c140_objects_lie_beside_buffers,
     Both c140_a_buffer_that_cannot_be_read_fails_the_call,
+    Both c140_all_objects_are_looked_at_before_a_buffer_is_read,
     Both c142_a_buffer_needs_room,
     Both c143_c149_a_child_is_found_through_its_parent,
     Both c144_a_parent_is_an_earlier_buffer,
@@ -108,6 +109,28 @@ fn c140_a_buffer_that_cannot_be_read_fails_the_call(stage: &Stage) {
         let message = Message::new(1).bytes(object.as_bytes()).offset(0).buffers_size(16);
         expect!(p.exchange(commands().oneway(0, message)) => [FailedReply]);
         assert_eq!(p.extended_error().param, -Errno::INVAL.raw_os_error());
+    }
+}
+
+fn c140_all_objects_are_looked_at_before_a_buffer_is_read(stage: &Stage) {
+    let _m = stage.manager();
+    let p = stage.party();
+    let buffer = stage.rig().guard(p.host());
+    let missing =
+        BinderBufferObject { kind: BINDER_TYPE_PTR, buffer, length: 8, ..Default::default() };
+    let array = BinderFdArrayObject { kind: BINDER_TYPE_FDA, num_fds: 1, ..Default::default() };
+    let with_missing = || message().bytes(missing.as_bytes()).offset(8).buffers_size(8);
+    let cases = [
+        (with_missing(), Errno::INVAL),
+        // The second begins before the first ends.
+        (with_missing().offset(4), Errno::FAULT),
+        // The numbers of an array are read at once.
+        (with_missing().bytes(array.as_bytes()).offset(48).offset(4), Errno::INVAL),
+    ];
+    for (message, errno) in cases {
+        let shown = format!("{message:?}");
+        expect!(p.exchange(commands().oneway(0, message)) => [FailedReply]);
+        assert_eq!(p.extended_error().param, -errno.raw_os_error(), "{shown}");
     }
 }
 
