@@ -26,7 +26,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use binder_testkit::{DeviceRig, Doors, Rig, act_if_asked};
-use rustix::process::{Resource, Rlimit};
 use troupe::Plot;
 
 struct Arguments {
@@ -75,13 +74,6 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     };
-    // Of each who is killed two stay open.
-    let most = rustix::process::getrlimit(Resource::Nofile).maximum;
-    let limit = Rlimit { current: most, maximum: most };
-    if let Err(error) = rustix::process::setrlimit(Resource::Nofile, limit) {
-        eprintln!("player: more files: {error}");
-        return ExitCode::FAILURE;
-    }
     let second = arguments.device.with_file_name("hwbinder");
     // Players act for various users.
     for device in [&arguments.device, &second] {

@@ -521,12 +521,17 @@ impl Play<'_, '_> {
     /// A process is killed, whatever its threads do, and another begins in its place.
     fn die(&mut self) {
         let index = self.dice.roll_index(self.troupe.members.len());
-        note!(self, "p{index} is killed\n");
-        let has_lanes = self.troupe.has_lanes();
-        self.troupe.count("a process that is killed");
         let is_any = |found: fn(&Seat) -> bool, troupe: &Troupe<'_>| {
             troupe.members[index].seats.iter().any(found)
         };
+        // Who waits for its reply may have brought objects, which go with it: how much of that is over when the caller hears of the end
+        // is up to the scheduler.
+        if !self.converses && is_any(|seat| seat.serves > 0, self.troupe) {
+            return note!(self, "nothing\n");
+        }
+        note!(self, "p{index} is killed\n");
+        let has_lanes = self.troupe.has_lanes();
+        self.troupe.count("a process that is killed");
         if is_any(|seat| seat.parked.is_some(), self.troupe) {
             self.troupe.count("a sleeper that is killed");
         }

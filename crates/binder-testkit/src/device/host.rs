@@ -22,15 +22,17 @@ use crate::hang::HANG_TIMEOUT;
 /// How long a look waits for an answer before it looks at the thread.
 const GLANCE: Duration = Duration::from_millis(1);
 
+const LIVES: &str = "the actor lives";
+
 pub(super) struct HostProcess {
     child: Child,
-    link: Link,
-    memory: File,
+    /// None of one that was killed.
+    link: Option<Link>,
+    memory: Option<File>,
     arena: u64,
     allocated: u64,
     /// Thread ids by number.
     tids: Vec<i32>,
-    is_killed: bool,
 }
 
 /// The socket to an actor.
@@ -59,7 +61,8 @@ impl HostProcess {
             .write(true)
             .open(format!("/proc/{}/mem", child.id()))
             .expect("a child's memory");
-        Self { child, link, memory, arena, allocated: 0, tids: Vec::new(), is_killed: false }
+        let (link, memory) = (Some(link), Some(memory));
+        Self { child, link, memory, arena, allocated: 0, tids: Vec::new() }
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -67,11 +70,20 @@ impl HostProcess {
     }
 
     pub(super) fn kill(&mut self) {
-        if !self.is_killed {
-            self.is_killed = true;
+        if self.link.is_some() {
             self.child.kill().expect("kills an actor");
             self.child.wait().expect("reaps an actor");
+            // An actor that has lost its socket ends by itself, so it goes last.
+            (self.link, self.memory) = (None, None);
         }
+    }
+
+    fn link(&mut self) -> &mut Link {
+        self.link.as_mut().expect(LIVES)
+    }
+
+    fn memory(&self) -> &File {
+        self.memory.as_ref().expect(LIVES)
     }
 
     // --- orders ---
@@ -90,23 +102,23 @@ impl HostProcess {
     }
 
     pub(super) fn begin(&mut self, order: Order, thread: u32, operands: [u64; 3]) {
-        self.link.begin(order, thread, operands);
+        self.link().begin(order, thread, operands);
     }
 
     pub(super) fn finish(&mut self, thread: u32) -> Result<u64, Errno> {
-        self.link.finish(thread)
+        self.link().finish(thread)
     }
 
     /// Looks what has become of the call that `thread` was told to make.
     pub(super) fn look(&mut self, thread: u32) -> Look {
-        self.link.receive(GLANCE);
+        self.link().receive(GLANCE);
         self.look_at_once(thread)
     }
 
     /// The same, without waiting for an answer that is on its way.
     pub(super) fn look_at_once(&mut self, thread: u32) -> Look {
-        self.link.receive(Duration::ZERO);
-        if let Some(answer) = self.link.answers.get(&thread) {
+        self.link().receive(Duration::ZERO);
+        if let Some(answer) = self.link().answers.get(&thread) {
             return Look::Ended(*answer);
         }
         // "running", or the number of the system call that the thread sleeps in and its arguments. Between
@@ -194,11 +206,11 @@ impl HostProcess {
     }
 
     pub(super) fn poke(&self, address: u64, bytes: &[u8]) {
-        self.memory.write_all_at(bytes, address).expect("writes an actor's memory");
+        self.memory().write_all_at(bytes, address).expect("writes an actor's memory");
     }
 
     pub(super) fn peek(&self, address: u64, bytes: &mut [u8]) -> Result<(), Errno> {
-        let read = self.memory.read_exact_at(bytes, address);
+        let read = self.memory().read_exact_at(bytes, address);
         read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::FAULT))
     }
 }
@@ -207,8 +219,7 @@ impl Link {
     fn begin(&mut self, order: Order, thread: u32, operands: [u64; 3]) {
         self.answers.remove(if order.is_for_threads() { &thread } else { &MAIN });
         let request = Request::new(order, thread, operands);
-        rustix::net::send(&self.socket, request.as_bytes(), SendFlags::NOSIGNAL)
-            .expect("the actor lives");
+        rustix::net::send(&self.socket, request.as_bytes(), SendFlags::NOSIGNAL).expect(LIVES);
     }
 
     /// The answer of `thread`, which must come.
@@ -248,7 +259,7 @@ impl Link {
 
 impl Drop for HostProcess {
     fn drop(&mut self) {
-        if !self.is_killed {
+        if self.link.is_some() {
             // A check that failed leaves its actors to us; they may be gone already.
             let _ = self.child.kill();
             let _ = self.child.wait();
