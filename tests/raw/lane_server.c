@@ -47,11 +47,15 @@ enum {
 	TAKE = 16,
 	// To give that back with the reply.
 	GIVE_BACK = 17,
+	// To kill the caller, and to reply in a way that takes no lane.
+	KILL = 18,
+	// How many such replies were complete.
+	COMPLETE = 19,
 };
 // Longer than a call stays in a lane.
 enum { A_WHILE_US = 60000 };
 // What a server receives, and sends, at most.
-enum { MOST_BYTES = 256 << 10 };
+enum { MAX_BYTES = 256 << 10 };
 
 static int served;
 static int is_eager;
@@ -59,6 +63,7 @@ static int is_eager;
 static int takes_files;
 static atomic_uint interruptions;
 static atomic_uint left;
+static atomic_uint complete;
 static volatile sig_atomic_t handled;
 static uint32_t kept;
 static binder_uintptr_t taken;
@@ -194,9 +199,24 @@ static void leave(uint32_t sent_before)
 	}
 }
 
+// Kills a caller, and replies once the driver has forgotten it.
+static void reply_to_killed(pid_t caller, struct answer *answer)
+{
+	struct binder_frozen_status_info asked = { .pid = caller };
+	uint8_t unused[64];
+	CHECK(kill(caller, SIGKILL) == 0);
+	while (ioctl(served, BINDER_GET_FROZEN_INFO, &asked) == 0)
+		sched_yield();
+	CHECK(errno == EINVAL);
+	answer->reply.transaction.flags = TF_CLEAR_BUF;
+	answer->reply.transaction.data_size = 0;
+	expect(served, answer, sizeof *answer, BR_TRANSACTION_COMPLETE, unused);
+	complete++;
+}
+
 static void *serve_calls(void *is_first)
 {
-	uint8_t *data = malloc(MOST_BYTES);
+	uint8_t *data = malloc(MAX_BYTES);
 	uint32_t enter = is_first ? BC_ENTER_LOOPER : BC_REGISTER_LOOPER;
 	struct binder_transaction_data call;
 	CHECK(data);
@@ -207,7 +227,7 @@ static void *serve_calls(void *is_first)
 		int ends = 0;
 		pid_t child;
 		uint32_t word = 0;
-		CHECK(call.data_size <= MOST_BYTES);
+		CHECK(call.data_size <= MAX_BYTES);
 		check_place(&call);
 		memcpy(data, (void *)(uintptr_t)call.data.ptr.buffer, call.data_size);
 		memcpy(&word, data, call.data_size < sizeof word ? call.data_size : sizeof word);
@@ -265,6 +285,13 @@ static void *serve_calls(void *is_first)
 			answer.reply.transaction.data.ptr.buffer = (uintptr_t)data;
 			give_back(&answer, &call);
 			continue;
+		case KILL:
+			reply_to_killed(call.sender_pid, &answer);
+			next_call(NULL, 0, &call);
+			continue;
+		case COMPLETE:
+			answer_word(&answer, data, complete);
+			break;
 		case LEFT:
 			answer_word(&answer, data, left);
 			break;
@@ -413,9 +440,27 @@ static void relays(void)
 static void leaves(void)
 {
 	for (int round = 0; ask(device, LEFT, 0) < 3; round++) {
-		CHECK(round < MOST_ROUNDS);
+		CHECK(round < MAX_ROUNDS);
 		warm_up();
 		CHECK(ask(device, LEAVE, sent()) == BR_DEAD_REPLY);
+	}
+}
+
+// A caller that is killed is answered, however that is done.
+static void killed(void)
+{
+	for (uint32_t round = 1; round <= 5; round++) {
+		int status;
+		pid_t child = fork();
+		if (child == 0) {
+			device = open_client();
+			warm_up();
+			ask(device, KILL, 0);
+			_exit(1);
+		}
+		CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+		while (ask(device, COMPLETE, 0) != round)
+			usleep(1000);
 	}
 }
 
@@ -542,9 +587,10 @@ static void play(void)
 		void (*play)(void);
 	} scenes[] = {
 		{ "signals", signals }, { "identities", identities },	  { "nesting", nesting },
-		{ "relays", relays },	{ "leaves", leaves },		  { "files", files },
-		{ "arrays", arrays },	{ "taken arrays", taken_arrays }, { "crowds", crowds },
-		{ "confined", confined }, { "ends", ends },		  { "filtered", filtered },
+		{ "relays", relays },	{ "leaves", leaves },		  { "killed", killed },
+		{ "files", files },	{ "arrays", arrays },		  { "taken arrays", taken_arrays },
+		{ "crowds", crowds },	{ "confined", confined },	  { "ends", ends },
+		{ "filtered", filtered },
 	};
 	takes_files = 1;
 	for (is_eager = 0; is_eager < 2; is_eager++) {

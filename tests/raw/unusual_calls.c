@@ -361,13 +361,13 @@ static void threads(void)
 	nap(5);
 	CHECK(pthread_cancel(thread) == 0);
 #ifdef __GLIBC__
-	enum { MOST_NAPS = 1 };
+	enum { MAX_NAPS = 1 };
 #else
 	// In musl the signal by which it is done interrupts the read, however busy the machine is.
-	enum { MOST_NAPS = 200 };
+	enum { MAX_NAPS = 200 };
 #endif
 	bool is_there = true;
-	for (int naps = 0; is_there && naps < MOST_NAPS; naps++) {
+	for (int naps = 0; is_there && naps < MAX_NAPS; naps++) {
 		nap(30);
 		is_there = pthread_tryjoin_np(thread, NULL) == EBUSY;
 	}
