@@ -51,6 +51,8 @@ enum {
 	KILL = 18,
 	// How many such replies were complete.
 	COMPLETE = 19,
+	// To reply by a system call of its own.
+	BY_ITSELF = 20,
 };
 // Longer than a call stays in a lane.
 enum { A_WHILE_US = 60000 };
@@ -214,6 +216,12 @@ static void reply_to_killed(pid_t caller, struct answer *answer)
 	complete++;
 }
 
+static void reply_by_itself(const struct answer *answer)
+{
+	struct binder_write_read request = request_of(answer, sizeof *answer, NULL, 0);
+	CHECK(syscall(SYS_ioctl, served, BINDER_WRITE_READ, &request) == 0);
+}
+
 static void *serve_calls(void *is_first)
 {
 	uint8_t *data = malloc(MAX_BYTES);
@@ -284,6 +292,11 @@ static void *serve_calls(void *is_first)
 		case GIVE_BACK:
 			answer.reply.transaction.data.ptr.buffer = (uintptr_t)data;
 			give_back(&answer, &call);
+			continue;
+		case BY_ITSELF:
+			answer.reply.transaction.data.ptr.buffer = (uintptr_t)data;
+			reply_by_itself(&answer);
+			next_call(NULL, 0, &call);
 			continue;
 		case KILL:
 			reply_to_killed(call.sender_pid, &answer);
@@ -446,6 +459,16 @@ static void leaves(void)
 	}
 }
 
+// No library sees what a program does by system calls of its own.
+static void by_itself(void)
+{
+	for (uint32_t word = 0; word < 40; word++) {
+		if (word % 10 == 0)
+			warm_up();
+		CHECK(ask(device, BY_ITSELF, word) == word);
+	}
+}
+
 // A caller that is killed is answered, however that is done.
 static void killed(void)
 {
@@ -588,9 +611,9 @@ static void play(void)
 	} scenes[] = {
 		{ "signals", signals }, { "identities", identities },	  { "nesting", nesting },
 		{ "relays", relays },	{ "leaves", leaves },		  { "killed", killed },
-		{ "files", files },	{ "arrays", arrays },		  { "taken arrays", taken_arrays },
-		{ "crowds", crowds },	{ "confined", confined },	  { "ends", ends },
-		{ "filtered", filtered },
+		{ "by itself", by_itself }, { "files", files },		  { "arrays", arrays },
+		{ "taken arrays", taken_arrays }, { "crowds", crowds },	  { "confined", confined },
+		{ "ends", ends },	{ "filtered", filtered },
 	};
 	takes_files = 1;
 	for (is_eager = 0; is_eager < 2; is_eager++) {

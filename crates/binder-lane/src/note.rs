@@ -83,6 +83,16 @@ impl<'w> LaneNote<'w> {
         self.is(lane, NoteKind::IsAdopted)
     }
 
+    /// The lane by which the thread makes or serves a call that the driver has not taken over. For the driver.
+    pub fn lane(&self) -> Option<LaneId> {
+        let noted = self.0.load(Ordering::Acquire);
+        let lane = LaneId::new(noted >> KIND_BITS)?;
+        [NoteKind::Calls, NoteKind::Serves]
+            .iter()
+            .any(|kind| noted == bits(lane, *kind))
+            .then_some(lane)
+    }
+
     /// Whether the thread notes this. For the driver, which has a [`fence`](Self::fence) after it has taken the lane back.
     pub fn is(&self, lane: LaneId, kind: NoteKind) -> bool {
         self.0.load(Ordering::Acquire) == bits(lane, kind)
@@ -117,11 +127,14 @@ mod tests {
         let word = AtomicU32::new(0);
         let (note, lane) = (LaneNote::new(&word), LaneId::new(7).expect("a number"));
         assert!(!note.adopt(lane, NoteKind::Serves), "it does nothing");
+        assert_eq!(note.lane(), None);
         note.begin(lane, NoteKind::Serves);
+        assert_eq!(note.lane(), Some(lane));
         assert!(!note.adopt(lane, NoteKind::Calls) && !note.adopt(lane.next(), NoteKind::Serves));
         assert!(note.end(lane, NoteKind::Serves));
         note.begin(lane, NoteKind::Calls);
         assert!(note.adopt(lane, NoteKind::Calls) && note.is_adopted(lane));
+        assert_eq!(note.lane(), None, "it is the driver's");
         assert!(!note.end(lane, NoteKind::Calls) && !note.is_adopted(lane));
         note.begin(lane, NoteKind::Calls);
         assert!(note.adopt(lane, NoteKind::Calls));

@@ -430,8 +430,10 @@ impl RingFile {
         Some(bytes.as_chunks().0.iter().map(|number| u32::from_ne_bytes(*number)).collect())
     }
 
-    /// The call that is under way in a slot, and the descriptor work that is to go on elsewhere, which the slot forgets.
+    /// The call that is under way in a slot whose thread makes an ioctl, and the descriptor work that is to go on elsewhere, which the
+    /// slot forgets. Where the thread stands is not known there until the next answer.
     pub(super) fn leave(&self, slot: SlotIndex) -> (Option<RingCallId>, Option<Box<MovedFdWork>>) {
+        self.memory.segment().slot(slot).standing.store(0, Ordering::Relaxed);
         match &mut *self.slot(slot) {
             Some(slot) => (slot.call.as_ref().map(|call| call.id), slot.moved.take()),
             None => (None, None),

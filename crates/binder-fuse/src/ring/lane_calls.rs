@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use binder_core::{Caller, DirectCall, Errno, ProcessKey, Waits};
+use binder_frontend::RequestContext;
 use binder_lane::NoteKind;
 use binder_lane::layout::SEGMENT_BYTES;
 use binder_os::{ThreadStatus, client_files, priority, ring_memory};
@@ -395,6 +396,20 @@ impl SessionShared {
             let answer = LaneAnswer::Ended(done);
             state.defer(Deferred::AnswerLane { unique, answer });
         });
+    }
+
+    /// Takes over what a thread does by a lane that makes an ioctl by itself, where the library does not know: it asks for that in
+    /// its own calls.
+    pub(crate) fn adopt_call_of(&self, file: &Arc<ClientFile>, request: RequestContext) {
+        let Some(ring) = file.ring() else { return };
+        let noted = ring.slot_of(request.tid).and_then(|slot| ring.lane_note(slot).lane());
+        if let Some(lane) = noted {
+            let (process, tid) = request.caller();
+            self.do_for_lane(file, process, tid, move |state| {
+                // One that no thread has come to is not the driver's yet.
+                let _ = state.adopt_from_lane(process, tid, lane.number());
+            });
+        }
     }
 
     /// Answers a request about lanes. A thread that takes an offer gets what comes with it first.

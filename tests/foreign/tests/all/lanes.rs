@@ -79,8 +79,8 @@ fn a_program_that_knows_nothing_of_lanes_calls_by_them() {
 #[test]
 fn a_program_that_knows_nothing_of_lanes_serves_them() {
     let stage = stage_with(&["lane_server", "lane_client"]);
-    let once = "signals identities nesting relays leaves killed files arrays taken arrays crowds \
-                confined ends filtered";
+    let once = "signals identities nesting relays leaves killed by itself files arrays taken arrays \
+                crowds confined ends filtered";
     for &user in User::all() {
         let said = run_program(&stage, user, "ANYBINDER_LANES=4", "lane_server");
         let scenes = said.split_whitespace().collect::<Vec<_>>().join(" ");
