@@ -32,7 +32,7 @@ const PLAYS: &[(&str, &str, &[&str])] = &[
     ("streams", "ring,fuse", &[]),
     ("streams", "fuse,ring", &["--bind-mounted", "--seeds", "40"]),
     ("conversations", "lane", &[]),
-    ("polls", "ring,fuse,lane,lane", &[]),
+    ("polls", "ring,fuse,lane,mixed", &[]),
     ("floods", "ring,fuse", &[]),
     ("deaths", "lane,ring,fuse", &[]),
 ];

@@ -241,7 +241,8 @@ pub(crate) struct Plays {
     /// What is played
     #[arg(long, default_value = "streams")]
     plot: Plot,
-    /// By which doors the players' calls come to our driver, in turn: fuse, ring, lane
+    /// By which doors the players' calls come to our driver, in turn: fuse, ring, lane, mixed (lanes, but that every third ioctl
+    /// passes the library by)
     #[arg(long, default_value = "fuse")]
     doors: String,
     /// Has the players open nodes of our driver that are bind-mounted. One process opens one of them once, so no calls that
@@ -299,7 +300,8 @@ pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
         }
     }
     // Where no host makes its calls by lanes there is none.
-    let has_lanes = options.plot.has_lanes() && options.doors.contains("lane");
+    let has_lanes =
+        options.plot.has_lanes() && ["lane", "mixed"].iter().any(|it| options.doors.contains(it));
     let mut late = 0;
     if different.len() <= MAX_LATE {
         let seeds = std::mem::take(&mut different);

@@ -3,9 +3,21 @@
 use std::env;
 use std::process::Command;
 use std::str::FromStr;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Names the doors of hosts, for all rigs of a program: `ring,fuse` for instance.
 const DOORS_VARIABLE: &str = "ANYBINDER_TEST_DOORS";
+
+/// Has an actor make some ioctls by itself.
+const MIXED_VARIABLE: &str = "ANYBINDER_TEST_MIXED";
+
+/// Whether this process, an actor, is to make its next ioctl by itself.
+pub(super) fn is_next_by_itself() -> bool {
+    static IS_MIXED: LazyLock<bool> = LazyLock::new(|| env::var_os(MIXED_VARIABLE).is_some());
+    static IOCTLS: AtomicU32 = AtomicU32::new(0);
+    *IS_MIXED && IOCTLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(3)
+}
 
 /// How a host makes its `BINDER_WRITE_READ`s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +28,8 @@ pub(super) enum Door {
     Ring,
     /// By lanes, after the first plain call to an object, and by the ring otherwise.
     Lane,
+    /// The same, but that every third ioctl is a system call of its own, of which a preloaded library does not know.
+    Mixed,
 }
 
 /// Which host uses which door: hosts take turns, in the order in which they are started. Where none is named, all use what the
@@ -25,12 +39,13 @@ pub struct Doors(Vec<Door>);
 
 impl Door {
     /// Has a program that is to be started use this door.
-    pub(super) fn prepare(self, program: &mut Command) {
+    pub(super) fn prepare(self, program: &mut Command) -> &mut Command {
         match self {
             Self::Fuse => program.env("ANYBINDER_NO_RING", "1"),
             Self::Ring => program.env_remove("ANYBINDER_NO_RING").env("ANYBINDER_LANES", "0"),
             Self::Lane => program.env_remove("ANYBINDER_NO_RING").env("ANYBINDER_LANES", "1"),
-        };
+            Self::Mixed => Self::Lane.prepare(program).env(MIXED_VARIABLE, "1"),
+        }
     }
 }
 
@@ -81,6 +96,7 @@ impl FromStr for Door {
             "fuse" => Ok(Self::Fuse),
             "ring" => Ok(Self::Ring),
             "lane" => Ok(Self::Lane),
+            "mixed" => Ok(Self::Mixed),
             _ => Err(UnknownDoor),
         }
     }

@@ -9,6 +9,8 @@ use binder_uapi::{BINDER_CTL_ADD, BinderfsDevice};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
+use super::door::is_next_by_itself;
+
 /// Wraps a descriptor number that came over the wire.
 ///
 /// # Panics
@@ -24,11 +26,17 @@ pub(super) fn descriptor(number: u64) -> BorrowedFd<'static> {
 
 /// Makes an ioctl.
 pub(super) fn ioctl(fd: BorrowedFd<'_>, request: u64, argument: u64) -> Result<(), Errno> {
-    // SAFETY: the device is a Binder driver. It accesses memory through the addresses in its
-    // argument. Checks take those from the actor's arena (plain bytes that no reference points to)
-    // or choose them to be unmapped, for which the answer is EFAULT; a `Talker` takes them from
-    // pointers to buffers of its own, of which it uses no reference until the call returns.
-    let result = unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, argument) };
+    let fd = fd.as_raw_fd();
+    let result = if is_next_by_itself() {
+        // SAFETY: the device is a Binder driver. It accesses memory through the addresses in its
+        // argument. Checks take those from the actor's arena (plain bytes that no reference points to)
+        // or choose them to be unmapped, for which the answer is EFAULT; a `Talker` takes them from
+        // pointers to buffers of its own, of which it uses no reference until the call returns.
+        unsafe { libc::syscall(libc::SYS_ioctl, fd, request, argument) }
+    } else {
+        // SAFETY: as above.
+        unsafe { libc::ioctl(fd, request as libc::Ioctl, argument) }.into()
+    };
     errno_of(result)
 }
 
@@ -189,8 +197,8 @@ pub(super) fn mount_in_user_namespace(directory: &CStr, options: &CStr) -> Resul
     }
 }
 
-fn errno_of(result: libc::c_int) -> Result<(), Errno> {
-    if result >= 0 {
+fn errno_of(result: impl Into<libc::c_long>) -> Result<(), Errno> {
+    if result.into() >= 0 {
         return Ok(());
     }
     Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
