@@ -117,45 +117,25 @@ impl CoreRig {
         server: Caller,
     ) -> Result<(), Errno> {
         let target = self.direct_target(from, handle)?;
-        self.adopt_call_to(from, (target, handle), (code, flags), server)
+        self.adopt_call_to(Some(from), (target, handle), (code, flags), server)
     }
 
-    /// The same, whatever has become of the handle.
+    /// The same, whatever has become of the handle, and of the caller.
     ///
     /// # Errors
     ///
     /// As the driver answers.
     pub fn adopt_call_to(
         &self,
-        from: Caller,
+        from: Option<Caller>,
         (target, handle): (LaneTarget, u32),
         (code, flags): (u32, u32),
         server: Caller,
     ) -> Result<(), Errno> {
         let mut world = self.world.borrow_mut();
-        let (context, from) = world.core_caller(from);
-        let (_, server) = world.core_caller(server);
-        let (from, server_tid) = (Some(from), server.tid);
-        let call = DirectCall { from, target, handle, code, flags, server_tid };
-        let adopted = world.devices[context].context_mut().adopt_call(&call).map_err(errno);
-        world.carry_out_effects();
-        adopted
-    }
-
-    /// Has the driver adopt a call whose caller is gone.
-    ///
-    /// # Errors
-    ///
-    /// As the driver answers.
-    pub fn adopt_orphan(
-        &self,
-        (target, handle): (LaneTarget, u32),
-        (code, flags): (u32, u32),
-        server: Caller,
-    ) -> Result<(), Errno> {
-        let mut world = self.world.borrow_mut();
+        let from = from.map(|from| world.core_caller(from).1);
         let (context, server) = world.core_caller(server);
-        let (from, server_tid) = (None, server.tid);
+        let server_tid = server.tid;
         let call = DirectCall { from, target, handle, code, flags, server_tid };
         let adopted = world.devices[context].context_mut().adopt_call(&call).map_err(errno);
         world.carry_out_effects();

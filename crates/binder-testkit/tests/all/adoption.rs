@@ -116,7 +116,8 @@ fn a_call_without_a_caller_is_served_to_its_end() {
     with_scene(|scene| {
         let Scene { manager, server, client, handle, .. } = scene;
         let target = scene.core().direct_target(client.caller(), *handle).expect("a plain object");
-        let adopt = || scene.core().adopt_orphan((target, *handle), (CODE, 0), server.caller());
+        let adopt =
+            || scene.core().adopt_call_to(None, (target, *handle), (CODE, 0), server.caller());
         assert_eq!(adopt(), Ok(()));
         assert_eq!(adopt(), Err(Errno::PROTO), "the thread serves one already");
         // It may call others first.
@@ -142,8 +143,12 @@ fn a_call_is_adopted_though_its_handle_is_given_back() {
         client.write(commands().release(*handle));
         assert_eq!(scene.adopt(client, server), Err(Errno::INVAL), "a new call needs it");
         let call = (CODE, 0);
-        let adopted =
-            scene.core().adopt_call_to(client.caller(), (target, *handle), call, server.caller());
+        let adopted = scene.core().adopt_call_to(
+            Some(client.caller()),
+            (target, *handle),
+            call,
+            server.caller(),
+        );
         assert_eq!(adopted, Ok(()));
         client.park();
         server.write(commands().reply(Message::new(0).bytes(b"reply")));
