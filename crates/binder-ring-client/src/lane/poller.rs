@@ -180,7 +180,7 @@ impl LanePoller {
         }
     }
 
-    /// The thread looks no more. What it has laid down others may take as it is.
+    /// The thread looks no more. Lanes that it has released warm others may take as they are.
     pub(super) fn end<P: ServedPlace>(&mut self, served: &ServedLanes<P>) {
         let _ = self.end_absence(served);
         self.release_cold(served);
@@ -207,7 +207,7 @@ impl LanePoller {
         served.release_all(lanes);
     }
 
-    /// The thread looks again, or never. Returns the lanes that it has laid down.
+    /// The thread looks again, or never. Returns the lanes that it has released warm.
     fn end_absence<P>(&mut self, served: &ServedLanes<P>) -> Places {
         let released_warm = mem::replace(&mut self.released_warm, Places::NONE);
         if !released_warm.is_empty() {
@@ -234,7 +234,7 @@ impl LanePoller {
         self.release_warm_some(served, remote);
     }
 
-    /// The thread goes to the driver, and may be long. What it has, or has laid down, is for other threads that will look soon; where none
+    /// The thread goes to the driver, and may be long. What it has, or has released warm, is for other threads that will look soon; where none
     /// will, callers are to go to the driver, too.
     pub(super) fn leave(&mut self, system: &impl LaneServing) {
         let served = system.served();

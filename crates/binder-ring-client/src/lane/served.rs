@@ -29,7 +29,7 @@ pub struct ServedLanes<P> {
     free: AtomicU32,
     /// How many threads that look for calls are asleep.
     sleepers: AtomicU32,
-    /// How many threads have laid lanes down, and will look again.
+    /// How many threads have released lanes warm, and will look again.
     returning: AtomicU32,
 }
 
@@ -230,7 +230,7 @@ impl<P> ServedLanes<P> {
         self.sleepers.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts this thread among those that will look at lanes again which they have laid down, or no more.
+    /// Counts this thread among those that will look again at lanes which they have released warm, or no more.
     pub(super) fn count_returning(&self, returns: bool) {
         count(&self.returning, returns);
     }

@@ -487,7 +487,7 @@ fn callers_wait_for_short_calls_of_others_while_long_ones_leave_them_to_other_th
 }
 
 #[test]
-fn a_thread_that_serves_keeps_lanes_nearby_and_leaves_distant_ones_to_others() {
+fn a_thread_that_serves_keeps_lanes_nearby_and_leaves_remote_ones_to_others() {
     let process = Process::new();
     let mut server = Server::of(&process);
     let other = other_lane(&process);
