@@ -7,6 +7,7 @@
 // Tells how others fared meanwhile, and whether the call came in the end.
 #include "client.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -14,6 +15,28 @@ enum { LOOKS = 200, BUFFER_BYTES = 128 << 10 };
 
 static const char *node, *other;
 static pid_t driver;
+
+// Whether all threads of the driver are stopped: a busy machine lets them go on for a moment.
+static int is_stopped(void)
+{
+	char path[64], stat[256];
+	struct dirent *entry;
+	int stopped = 1;
+	snprintf(path, sizeof path, "/proc/%d/task", driver);
+	DIR *threads = opendir(path);
+	CHECK(threads);
+	while ((entry = readdir(threads))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", driver, entry->d_name);
+		FILE *file = fopen(path, "re");
+		CHECK(file && fgets(stat, sizeof stat, file) && strrchr(stat, ')'));
+		stopped &= strrchr(stat, ')')[2] == 'T';
+		fclose(file);
+	}
+	closedir(threads);
+	return stopped;
+}
 
 static void serve(int ready)
 {
@@ -31,7 +54,10 @@ static void serve(int ready)
 	expect(device, &answer, sizeof answer, BR_TRANSACTION_COMPLETE, &none);
 	int flags = MAP_PRIVATE | MAP_FIXED;
 	CHECK(mmap(buffer, BUFFER_BYTES, PROT_READ, flags, replacement, 0) == buffer);
-	CHECK(kill(driver, SIGSTOP) == 0 && write(ready, "", 1) == 1);
+	CHECK(kill(driver, SIGSTOP) == 0);
+	while (!is_stopped())
+		usleep(1000);
+	CHECK(write(ready, "", 1) == 1);
 	expect(device, NULL, 0, BR_TRANSACTION, &call);
 	answer = answer_to(&call);
 	expect(device, &answer, sizeof answer, BR_TRANSACTION_COMPLETE, &none);
