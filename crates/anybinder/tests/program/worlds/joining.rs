@@ -128,10 +128,13 @@ fn the_view_of_processes_is_that_of_the_world() {
         let home = Home::of(*caller);
         home.fine(&["create", "dev", "--proc"]);
         home.fine(&["exec", "dev", "--detach", "--", "sleep", "1000"]);
-        let names = home.fine(&["exec", "dev", "--", "ps", "-A", "-o", "comm="]);
-        let names: Vec<_> = names.lines().collect();
-        assert!(names.contains(&"sleep") && names.contains(&"ps"), "{names:?}");
-        assert!(names.len() <= 5, "only the world is seen: {names:?}");
+        // A process that executes a program has its name a moment after that has begun.
+        wait_until(|| {
+            let names = home.fine(&["exec", "dev", "--", "ps", "-A", "-o", "comm="]);
+            let names: Vec<_> = names.lines().collect();
+            assert!(names.len() <= 5, "only the world is seen: {names:?}");
+            names.contains(&"sleep") && names.contains(&"ps")
+        });
         home.fine(&["stop", "dev"]);
     }
 }
