@@ -47,7 +47,7 @@ pub(crate) fn run(options: &DoctorOptions) -> Result<ExitCode, Failure> {
         report.push('\n');
     }
     std::io::stdout().write_all(report.as_bytes()).map_err(failed("writing to stdout"))?;
-    Ok(ExitCode::from(u8::from(machine.way_of_run().is_none())))
+    Ok(ExitCode::from(u8::from(machine.world_of_run().is_none())))
 }
 
 /// The findings so far.
@@ -97,12 +97,12 @@ impl Machine {
         }
     }
 
-    fn way_of_run(&self) -> Option<WorldKind> {
-        self.way_of_mount()
+    fn world_of_run(&self) -> Option<WorldKind> {
+        self.world_of_mount()
             .or(self.user_namespace.is_ok().then_some(WorldKind::StoreInUserNamespace))
     }
 
-    fn way_of_mount(&self) -> Option<WorldKind> {
+    fn world_of_mount(&self) -> Option<WorldKind> {
         let passthrough = self.passthrough.is_ok().then_some(WorldKind::Passthrough);
         passthrough.or(self.mounts.is_ok().then_some(WorldKind::Store))
     }
@@ -140,8 +140,8 @@ impl Machine {
                 &self.priorities,
                 "--inherit-priority has servers run as their callers do, within the servers' limits",
             ),
-            Self::verdict("run", self.way_of_run(), advice_of(&self.user_namespace)),
-            Self::verdict("mount", self.way_of_mount(), advice_of(&self.mounts)),
+            Self::verdict("run", self.world_of_run(), advice_of(&self.user_namespace)),
+            Self::verdict("mount", self.world_of_mount(), advice_of(&self.mounts)),
         ]
     }
 
@@ -209,8 +209,8 @@ impl Machine {
         }
     }
 
-    fn verdict(check: &'static str, way: Option<WorldKind>, advice: &str) -> Finding {
-        match way {
+    fn verdict(check: &'static str, kind: Option<WorldKind>, advice: &str) -> Finding {
+        match kind {
             Some(WorldKind::Passthrough) => {
                 Finding::good(check, "works; received data by passthrough, the fastest way")
             }

@@ -44,7 +44,7 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
         driver_options.limits = limits.read()?;
     }
     let metrics = metrics::listen(options.metrics.address)?;
-    let turn = MountLock::wait_at(&dir);
+    let lock = MountLock::wait_at(&dir);
     let place = place_at(&dir, options.replace)?;
     let (dev, devices) = (Path::new(links::DEV), &options.devices.names);
     let links = match (options.links, options.no_links) {
@@ -63,7 +63,7 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
         let (own, metrics) = (own.clone(), metrics);
         move |session: &MountedBinderfs| {
             own.is_mounted_as(session);
-            drop(turn);
+            drop(lock);
             metrics.map_or(Ok(()), |listener| metrics::serve_driver(listener, session))
         }
     };

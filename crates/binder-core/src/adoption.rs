@@ -47,10 +47,7 @@ impl Context {
         if self.nodes.get(target.node).and_then(|node| node.owner) != Some(server) {
             return Err(Errno::EINVAL);
         }
-        let thread = match from {
-            Some(from) => Some(self.thread_in_no_call(from.process, from.tid)?),
-            None => None,
-        };
+        let thread = from.map(|from| self.thread_in_no_call(from.process, from.tid)).transpose()?;
         let server_thread = self.thread_in_no_call(server, server_tid)?;
 
         if let Some(thread) = thread {

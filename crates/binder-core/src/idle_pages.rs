@@ -39,7 +39,7 @@ impl Context {
     }
 
     /// Ends the turn by which it is told for how long the pages of a process have been idle.
-    pub fn end_idle_round(&mut self, process: ProcessKey) {
+    pub fn end_idle_turn(&mut self, process: ProcessKey) {
         if let Some(Process { mapping: Some(mapping), .. }) = self.processes.get_mut(process) {
             mapping.pages.end_turn();
         }

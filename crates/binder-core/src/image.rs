@@ -51,7 +51,7 @@ impl Image {
         self.address.wrapping_add(at as u64)
     }
 
-    /// Whether all pieces before a position were fetched.
+    /// Requires that all pieces up to a position were fetched.
     ///
     /// # Errors
     ///

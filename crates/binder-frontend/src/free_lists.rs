@@ -100,8 +100,8 @@ fn balance<T>(own: &mut Vec<T>, others: &mut Vec<T>) {
     }
 }
 
-fn keep<T>(free_lists: &mut Vec<T>, spare: T) {
-    if free_lists.len() < KEPT {
-        free_lists.push(spare);
+fn keep<T>(list: &mut Vec<T>, unused: T) {
+    if list.len() < KEPT {
+        list.push(unused);
     }
 }

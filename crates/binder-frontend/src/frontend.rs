@@ -356,9 +356,9 @@ impl<F: Clone> Frontend<F> {
     }
 
     /// Ends a turn by which the idleness of pages is told.
-    pub fn end_idle_round(&mut self) {
+    pub fn end_idle_turn(&mut self) {
         for process in self.files.processes() {
-            self.context.end_idle_round(process);
+            self.context.end_idle_turn(process);
         }
     }
 }

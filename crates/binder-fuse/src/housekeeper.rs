@@ -108,7 +108,7 @@ fn keep(shared: &Arc<SessionShared>) {
         if rounds_to_turn == 0 {
             rounds_to_turn = ROUNDS_TO_TURN;
             reclaim_idle_pages(shared, IDLE_TURNS);
-            end_idle_round(shared);
+            end_idle_turn(shared);
             heap::trim();
         }
         quiet_rounds = if steps == seen { quiet_rounds + 1 } else { 0 };
@@ -116,7 +116,7 @@ fn keep(shared: &Arc<SessionShared>) {
         if quiet_rounds == ROUNDS_TO_REST {
             readers::promote(shared);
             reclaim_idle_pages(shared, 0);
-            end_idle_round(shared);
+            end_idle_turn(shared);
             give_up_own();
             heap::trim();
             quiet_rounds = 0;
@@ -146,11 +146,11 @@ fn reclaim_idle_pages(shared: &Arc<SessionShared>, least_turns: u32) {
 }
 
 /// Ends a turn by which idleness is told, and gives up what was needed for a burst.
-fn end_idle_round(shared: &SessionShared) {
+fn end_idle_turn(shared: &SessionShared) {
     for device in shared.devices() {
         let end: DeviceWork = Box::new(|state| {
             state.end_idle_turn_of_lanes();
-            state.frontend.end_idle_round();
+            state.frontend.end_idle_turn();
             state.frontend.shrink();
             state.clients.shrink();
         });

@@ -25,7 +25,10 @@ use binder_core::{Errno, ProcessKey, Standing};
 use binder_frontend::{Answer, Call, CallingThread, IoctlData, RequestContext};
 use binder_os::RingMemory;
 use binder_ring::{RequestKind, RingAnswer, SlotIndex};
-use binder_uapi::{BinderWriteRead, RING_INTERRUPT, RING_VERSION, RingAttach, RingWait};
+use binder_uapi::{
+    BINDER_THREAD_EXIT, BINDER_WRITE_READ, BinderWriteRead, RING_INTERRUPT, RING_VERSION,
+    RingAttach, RingWait,
+};
 use fuse_wire::{Header, reply};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -343,10 +346,17 @@ impl SessionShared {
         &self,
         file: &Arc<ClientFile>,
         request: RequestContext,
+        command: u32,
         data: &[u8],
     ) -> Option<Job> {
         let ring = file.ring()?;
-        let (id, moved) = ring.leave(ring.slot_of(request.tid)?);
+        let slot = ring.slot_of(request.tid)?;
+        if matches!(command, BINDER_WRITE_READ | BINDER_THREAD_EXIT)
+            && let Some(lane) = ring.lane_note(slot).lane()
+        {
+            self.adopt_call_below(file, request, lane);
+        }
+        let (id, moved) = ring.leave(slot);
         if let Some(id) = id {
             self.interrupt_in_ring(file, id);
         }

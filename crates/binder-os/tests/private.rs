@@ -348,8 +348,8 @@ fn become_ordinary() {
     set_dumpable_behavior(DumpableBehavior::Dumpable).unwrap();
 }
 
-fn members_end(way: NamespaceKind) {
-    let Some(namespaces) = way.enter() else { return };
+fn members_end(kind: NamespaceKind) {
+    let Some(namespaces) = kind.enter() else { return };
     let this = std::process::id();
     assert_eq!(namespaces.kill_members(this).unwrap(), 0);
 
@@ -362,7 +362,7 @@ fn members_end(way: NamespaceKind) {
     let mounts = |pid| fs::metadata(format!("/proc/{pid}/ns/mnt")).unwrap().ino();
     wait_until(|| mounts(deeper.pid()) != mounts(inside.pid()));
     // From a child, as the driver does it: its parent is spared.
-    let expected = if way == NamespaceKind::Mount { 1 } else { 2 };
+    let expected = if kind == NamespaceKind::Mount { 1 } else { 2 };
     let driver = fork(|| {
         assert_eq!(namespaces.kill_members(this).unwrap(), expected);
         wait_until(|| namespaces.kill_members(this).unwrap() == 0);
@@ -436,8 +436,8 @@ fn descendants_are_signalled() {
     processes::end_children(None).unwrap();
 }
 
-fn a_new_dev(way: NamespaceKind) {
-    if way.enter().is_none() {
+fn a_new_dev(kind: NamespaceKind) {
+    if kind.enter().is_none() {
         return;
     }
     let mut expected = dev_names();

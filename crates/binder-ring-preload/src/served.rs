@@ -85,14 +85,13 @@ fn path_of(tid: u32) -> [u8; PATH_BYTES] {
 fn look_at(path: &[u8; PATH_BYTES]) -> Option<(Directory, u32)> {
     const WANTED: StatxFlags = StatxFlags::UID.union(StatxFlags::INO).union(StatxFlags::CTIME);
     let path = CStr::from_bytes_until_nul(path).ok()?;
-    match rustix::fs::statx(CWD, path, AtFlags::STATX_DONT_SYNC, WANTED) {
-        Ok(Statx { stx_dev_major, stx_dev_minor, stx_ino, stx_ctime, stx_uid, .. }) => {
-            let device = [stx_dev_major, stx_dev_minor];
-            let since = (stx_ctime.tv_sec, stx_ctime.tv_nsec);
-            Some((Directory { device, number: stx_ino, since }, stx_uid))
-        }
-        Err(_) => None,
-    }
+    let found: Statx = rustix::fs::statx(CWD, path, AtFlags::STATX_DONT_SYNC, WANTED).ok()?;
+    let directory = Directory {
+        device: [found.stx_dev_major, found.stx_dev_minor],
+        number: found.stx_ino,
+        since: (found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec),
+    };
+    Some((directory, found.stx_uid))
 }
 
 /// Whether /proc is the kernel's, and has the numbers that this process knows.

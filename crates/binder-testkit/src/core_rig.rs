@@ -164,8 +164,8 @@ impl CoreRig {
 
     /// The same rig, whose descriptors change in this way.
     #[must_use]
-    pub fn with_fd_work(self, way: FdWorkState) -> Self {
-        self.world.borrow_mut().executor.fd_work_state = way;
+    pub fn with_fd_work(self, state: FdWorkState) -> Self {
+        self.world.borrow_mut().executor.fd_work_state = state;
         self
     }
 

@@ -20,7 +20,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::command::Command;
 use crate::flood::Flow;
-use crate::troupe::{Plot, READ_BYTES, Seat, Sleep, Troupe};
+use crate::troupe::{Plot, READ_BYTES, Sleep, Troupe};
 
 /// A call by a lane is taken back after 4 ms.
 const TAKEN_BACK_AFTER: Duration = Duration::from_millis(10);
@@ -521,21 +521,21 @@ impl Play<'_, '_> {
     /// A process is killed, whatever its threads do, and another begins in its place.
     fn die(&mut self) {
         let index = self.dice.roll_index(self.troupe.members.len());
-        let is_any = |found: fn(&Seat) -> bool, troupe: &Troupe<'_>| {
-            troupe.members[index].seats.iter().any(found)
-        };
+        let seats = &self.troupe.members[index].seats;
+        let sleeps = seats.iter().any(|seat| seat.parked.is_some());
+        let serves = seats.iter().any(|seat| seat.serves > 0);
         // Who waits for its reply may have brought objects, which go with it: how much of that is over when the caller hears of the end
         // is up to the scheduler.
-        if !self.converses && is_any(|seat| seat.serves > 0, self.troupe) {
+        if !self.converses && serves {
             return note!(self, "nothing\n");
         }
         note!(self, "p{index} is killed\n");
         let has_lanes = self.troupe.has_lanes();
         self.troupe.count("a process that is killed");
-        if is_any(|seat| seat.parked.is_some(), self.troupe) {
+        if sleeps {
             self.troupe.count("a sleeper that is killed");
         }
-        if is_any(|seat| seat.serves > 0, self.troupe) {
+        if serves {
             self.troupe.count("a server that is killed");
         }
         if self.troupe.rig.has_lane(self.troupe.members[index].host) {

@@ -10,7 +10,7 @@ use crate::workspace::{files, text};
 const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "union", "type"];
 
 /// Places whose names are their own: helpers of tests, and programs that are not ours to name.
-const APART: [&str; 4] = ["tests", "tests.rs", "generated", "binder-testkit"];
+const APART: [&str; 5] = ["tests", "tests.rs", "generated", "binder-testkit", "fuzz"];
 
 /// Words that say what something is like, where the field has a word for what it is.
 const NO_TERMS: [&str; 22] = [
@@ -40,25 +40,19 @@ const NO_TERMS: [&str; 22] = [
 
 /// Type names that other modules may use and that are defined more than once, and those that are of no terms.
 pub(super) fn complaints() -> Result<Vec<String>, Failure> {
-    let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    let mut sources = files("crates", &["rs"])?;
-    sources.extend(files("xtask", &["rs"])?);
-    let mut complaints = Vec::new();
-    let mut with_tests = sources.clone();
-    with_tests.extend(files("tests", &["rs"])?);
-    with_tests.extend(files("fuzz", &["rs"])?);
-    for path in with_tests {
-        let source = text(&path)?;
-        let is_no_term = |name: &&str| parts(name).any(|part| NO_TERMS.contains(&part));
-        let names = all_definitions(&source).filter(is_no_term);
-        complaints.extend(
-            names.map(|name| format!("{}: {name} is not the field's word", path.display())),
-        );
-    }
-    sources.retain(|path| !path.iter().any(|part| APART.iter().any(|it| part == *it)));
-    for path in sources {
-        for name in definitions(&text(&path)?) {
-            places.entry(name.to_owned()).or_default().push(path.clone());
+    let (mut places, mut complaints) = (BTreeMap::<String, Vec<PathBuf>>::new(), Vec::new());
+    for directory in ["crates", "xtask", "tests", "fuzz"] {
+        for path in files(directory, &["rs"])? {
+            let source = text(&path)?;
+            let is_no_term = |name: &&str| parts(name).any(|part| NO_TERMS.contains(&part));
+            let names = all_definitions(&source).filter(is_no_term);
+            let complain = |name| format!("{}: {name} is not the field's word", path.display());
+            complaints.extend(names.map(complain));
+            if !path.iter().any(|part| APART.iter().any(|it| part == *it)) {
+                for name in definitions(&source) {
+                    places.entry(name.to_owned()).or_default().push(path.clone());
+                }
+            }
         }
     }
     let is_double = |(_, places): &(&String, &Vec<PathBuf>)| places.len() > 1;

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use binder_core::{Caller, DirectCall, Errno, ProcessKey, Waits};
 use binder_frontend::RequestContext;
-use binder_lane::NoteKind;
 use binder_lane::layout::SEGMENT_BYTES;
+use binder_lane::{LaneId, NoteKind};
 use binder_os::{ThreadStatus, client_files, priority, ring_memory};
 use binder_ring::layout::{LANES, SLOTS};
 use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen, LaneRoom};
@@ -214,7 +214,7 @@ impl DeviceState {
     /// Takes lanes back that are not used.
     pub(crate) fn end_idle_turn_of_lanes(&mut self) {
         self.count_lane_calls();
-        self.lanes.end_idle_round();
+        self.lanes.end_idle_turn();
     }
 
     /// Sees what has become of lanes, once something was done with the device: takes back those that are not what they were,
@@ -400,16 +400,17 @@ impl SessionShared {
 
     /// Takes over what a thread does by a lane that makes an ioctl by itself, where the library does not know: it asks for that in
     /// its own calls.
-    pub(crate) fn adopt_call_of(&self, file: &Arc<ClientFile>, request: RequestContext) {
-        let Some(ring) = file.ring() else { return };
-        let noted = ring.slot_of(request.tid).and_then(|slot| ring.lane_note(slot).lane());
-        if let Some(lane) = noted {
-            let (process, tid) = request.caller();
-            self.do_for_lane(file, process, tid, move |state| {
-                // One that no thread has come to is not the driver's yet.
-                let _ = state.adopt_from_lane(process, tid, lane.number());
-            });
-        }
+    pub(super) fn adopt_call_below(
+        &self,
+        file: &Arc<ClientFile>,
+        request: RequestContext,
+        lane: LaneId,
+    ) {
+        let (process, tid) = request.caller();
+        self.do_for_lane(file, process, tid, move |state| {
+            // One that no thread has come to is not the driver's yet.
+            let _ = state.adopt_from_lane(process, tid, lane.number());
+        });
     }
 
     /// Answers a request about lanes. A thread that takes an offer gets what comes with it first.

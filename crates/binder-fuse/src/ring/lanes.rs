@@ -203,7 +203,7 @@ impl Lanes {
     }
 
     /// Takes those back that were not used since the turn before.
-    pub(super) fn end_idle_round(&mut self) {
+    pub(super) fn end_idle_turn(&mut self) {
         for lane in &mut self.lanes {
             if !std::mem::take(&mut lane.is_used) {
                 lane.revoke();

@@ -5,7 +5,7 @@ use binder_frontend::{Answer, CallingThread, Event, IoctlData, RequestContext};
 use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN,
     ANYBINDER_LANE_ROOM, ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD,
-    BINDER_THREAD_EXIT, BINDER_WRITE_READ, BinderWriteRead,
+    BINDER_WRITE_READ, BinderWriteRead,
 };
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
 use fuse_wire::{Header, reply};
@@ -80,10 +80,7 @@ impl SessionShared {
             }
             _ => {}
         }
-        if matches!(command, BINDER_WRITE_READ | BINDER_THREAD_EXIT) {
-            self.adopt_call_of(&file, request);
-        }
-        if let Some(job) = self.leave_ring(&file, request, bytes) {
+        if let Some(job) = self.leave_ring(&file, request, command, bytes) {
             return self.submit_and_take(&file.device, job, batch);
         }
         let call = batch.free_lists.call(request, data);

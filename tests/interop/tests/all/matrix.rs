@@ -62,15 +62,15 @@ fn no_root() -> SpIBinder {
     new_test_service().as_binder()
 }
 
-/// `None` if this machine does not have the way.
-fn connect(way: Transport, version: ProtocolVersion, threads: usize) -> Option<Connected> {
+/// `None` if this machine does not have the transport.
+fn connect(transport: Transport, version: ProtocolVersion, threads: usize) -> Option<Connected> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let name = format!("\0matrix-{}-{version:?}-{threads}", std::process::id());
     let local = IpAddr::from([127, 0, 0, 1]);
     let authority = Authority::new();
     let (near, far) = UnixStream::pair().unwrap();
-    let server = match way {
+    let server = match transport {
         Transport::UnixPath | Transport::Preconnected => RpcServer::new_unix(no_root(), &path),
         Transport::UnixName => RpcServer::new_unix(no_root(), &name),
         Transport::Bootstrap => RpcServer::new_unix_domain_bootstrap(no_root(), far.into()),
@@ -92,12 +92,12 @@ fn connect(way: Transport, version: ProtocolVersion, threads: usize) -> Option<C
     let session = RpcSession::new();
     session.set_protocol_version(version);
     session.set_max_incoming_threads(1);
-    let has_files = way.passes_files() && version > ProtocolVersion::V0;
+    let has_files = transport.passes_files() && version > ProtocolVersion::V0;
     if has_files {
         session.set_file_descriptor_transport_mode(FdMode::Unix);
     }
     let port = || server.inet_address().unwrap().port();
-    let root = match way {
+    let root = match transport {
         Transport::UnixPath => session.connect_unix(&path),
         Transport::UnixName => session.connect_unix(&name),
         Transport::Bootstrap => session.connect_unix_bootstrap(near.into()),
@@ -273,9 +273,9 @@ fn calls_that_end_in_time(Connected { test, .. }: &Connected) {
 }
 
 /// Makes all checks, in every version, with one thread and with several.
-fn check_all(way: Transport) {
+fn check_all(transport: Transport) {
     for (version, threads) in VERSIONS.into_iter().flat_map(|it| [(it, 1), (it, 4)]) {
-        let Some(connected) = connect(way, version, threads) else {
+        let Some(connected) = connect(transport, version, threads) else {
             return binder_testkit::skip("this machine does not reach itself so");
         };
         for (name, check) in CHECKS {
