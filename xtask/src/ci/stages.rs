@@ -34,8 +34,18 @@ struct Stage {
     took: Duration,
     /// The lines that tell of tests that were left out.
     skipped: Vec<String>,
-    failure: Option<String>,
+    failure: Option<StageFailure>,
 }
+
+/// Why a stage failed.
+struct StageFailure {
+    reason: String,
+    /// The end of its output: the whole may be pages above what is read first.
+    last_lines: String,
+}
+
+/// So many lines of a failed stage's output are printed once more at the end.
+const LAST_LINES: usize = 60;
 
 impl Stages {
     pub(super) fn new() -> io::Result<Self> {
@@ -79,7 +89,7 @@ impl Stages {
         let took = begun.elapsed();
         let said = fs::read(&path).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
-        let failure = match outcome {
+        let reason = match outcome {
             Ok(CommandEnd::Ended(status)) if status.success() => None,
             Ok(CommandEnd::Ended(status)) => Some(format!("{command:?}: {status}")),
             Ok(CommandEnd::Hung(descendants)) => {
@@ -88,6 +98,8 @@ impl Stages {
             }
             Err(error) => Some(format!("{command:?}: {error}")),
         };
+        let failure =
+            reason.map(|reason| StageFailure { reason, last_lines: last_lines_of(&said) });
         let verdict = if failure.is_some() { ", FAILED" } else { "" };
         let skipped = said.lines().filter(|line| line.starts_with("SKIPPED: ")).map(str::to_owned);
         let skipped = skipped.collect();
@@ -101,7 +113,7 @@ impl Stages {
 
     /// Notes a failure of our own.
     pub(super) fn fail(&self, name: &str, error: &dyn std::fmt::Display) -> Stopped {
-        let failure = Some(error.to_string());
+        let failure = Some(StageFailure { reason: error.to_string(), last_lines: String::new() });
         let (name, took, skipped) = (name.to_owned(), Duration::ZERO, Vec::new());
         self.ended().push(Stage { name, took, skipped, failure });
         Stopped
@@ -117,11 +129,16 @@ impl Stages {
         }
         println!("{:7.1}  in all", self.begun.elapsed().as_secs_f64());
         ended.iter().flat_map(|stage| &stage.skipped).for_each(|line| println!("{line}"));
+        for stage in &*ended {
+            if let Some(failure) = &stage.failure {
+                println!("\n=== the end of {}, once more\n{}", stage.name, failure.last_lines);
+            }
+        }
         let is_root = is_root()?;
         let failures = ended.iter().filter_map(|stage| {
             let mut skipped = stage.skipped.iter();
             let unfounded = || skipped.find(|line| is_root && is_unfounded(line));
-            let failure = stage.failure.as_ref().or_else(unfounded)?;
+            let failure = stage.failure.as_ref().map(|it| &it.reason).or_else(unfounded)?;
             Some(format!("\n  {}: {failure}", stage.name))
         });
         let failures: String = failures.collect();
@@ -131,6 +148,12 @@ impl Stages {
     fn ended(&self) -> MutexGuard<'_, Vec<Stage>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The last [`LAST_LINES`] of an output.
+fn last_lines_of(said: &str) -> String {
+    let lines: Vec<_> = said.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
 /// Whether a line tells of a test that root could make.
@@ -143,6 +166,16 @@ fn is_unfounded(skipped: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_output_the_end_is_printed_once_more() {
+        let said: String = (0..100).map(|line| format!("{line}\n")).collect();
+        let last = last_lines_of(&said);
+        assert_eq!(last.lines().count(), LAST_LINES);
+        assert!(last.starts_with("40\n") && last.ends_with("\n99"), "{last}");
+        assert_eq!(last_lines_of("one\n"), "one");
+        assert_eq!(last_lines_of(""), "");
+    }
 
     #[test]
     fn root_leaves_out_what_the_machine_lacks_and_nothing_else() {

@@ -71,7 +71,12 @@ fn run_in_world() -> ExitCode {
         .env(IN_WORLD, "1")
         .status()
         .unwrap();
-    if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if status.success() {
+        return ExitCode::SUCCESS;
+    }
+    // It may be of a test that has failed, or of a world that ended badly after all had passed.
+    eprintln!("the world of the tests ended with {status}");
+    ExitCode::FAILURE
 }
 
 /// The program whose devices these are, of the same build as the tests.
