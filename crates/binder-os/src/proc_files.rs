@@ -173,20 +173,6 @@ pub fn security_label(tgid: u32) -> Option<Vec<u8>> {
     (!label.is_empty()).then_some(label)
 }
 
-/// Returns the command line of process `tgid`, one word each; none for a zombie.
-///
-/// # Errors
-///
-/// `NotFound` if the process has ended.
-pub fn command_line(tgid: u32) -> io::Result<Vec<OsString>> {
-    let line = fs::read(format!("/proc/{tgid}/cmdline"))?;
-    let line = line.strip_suffix(b"\0").unwrap_or(&line);
-    if line.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(line.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect())
-}
-
 /// Returns the short name of thread or process `pid`.
 ///
 /// # Errors

@@ -2,11 +2,10 @@
 
 use binder_uapi::{
     BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION,
-    BC_DEAD_BINDER_DONE, BC_DECREFS, BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER,
-    BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS, BC_INCREFS_DONE, BC_REGISTER_LOOPER, BC_RELEASE,
-    BC_REPLY, BC_REPLY_SG, BC_REQUEST_DEATH_NOTIFICATION, BC_REQUEST_FREEZE_NOTIFICATION,
-    BC_TRANSACTION, BC_TRANSACTION_SG, BinderHandleCookie, BinderPtrCookie, BinderTransactionData,
-    TF_ONE_WAY,
+    BC_DEAD_BINDER_DONE, BC_DECREFS, BC_ENTER_LOOPER, BC_FREE_BUFFER, BC_FREEZE_NOTIFICATION_DONE,
+    BC_INCREFS, BC_INCREFS_DONE, BC_REGISTER_LOOPER, BC_RELEASE, BC_REPLY, BC_REPLY_SG,
+    BC_REQUEST_DEATH_NOTIFICATION, BC_REQUEST_FREEZE_NOTIFICATION, BC_TRANSACTION,
+    BC_TRANSACTION_SG, BinderHandleCookie, BinderPtrCookie, BinderTransactionData, TF_ONE_WAY,
 };
 use zerocopy::IntoBytes;
 
@@ -138,12 +137,6 @@ impl Commands {
     #[must_use]
     pub fn register_looper(self) -> Self {
         self.command(BC_REGISTER_LOOPER, &[])
-    }
-
-    /// Is no longer a looper.
-    #[must_use]
-    pub fn exit_looper(self) -> Self {
-        self.command(BC_EXIT_LOOPER, &[])
     }
 
     /// Registers for the death of a handle's owner.
