@@ -139,7 +139,8 @@ impl Play<'_, '_> {
             0 | 4 if begins_with_object => {}
             0 => data.buffer = guard,
             1 => data.offsets = guard,
-            2 => data.data_size = self.dice.pick(&[0, 1 << 20, u64::MAX]),
+            // More than any receive area has room for: what lies behind the data is not the same everywhere.
+            2 => data.data_size = self.dice.pick(&[0, 16 * self.troupe.area_bytes(), u64::MAX]),
             3 => data.offsets_size += 4,
             // Not all of it is there.
             4 => data.buffer = guard - 4,

@@ -281,7 +281,7 @@ impl<'r> Troupe<'r> {
             file,
             has_left: false,
             base,
-            area_bytes: self.plot.area_bytes() as u64,
+            area_bytes: self.area_bytes(),
             mode: Mode::Blocking,
             seats,
             scratch,
@@ -299,6 +299,11 @@ impl<'r> Troupe<'r> {
             has_been_referred_to: false,
             may_seem_readable: false,
         }
+    }
+
+    /// How large the receive area of each process is.
+    pub(crate) fn area_bytes(&self) -> u64 {
+        self.plot.area_bytes() as u64
     }
 
     fn open(&self, device: Device, host: Host, mode: Mode) -> (Process, u64) {
