@@ -133,6 +133,7 @@ pub(crate) enum Command {
     Oci(OciOptions),
     #[command(subcommand)]
     Procview(ProcviewCommand),
+    Preload(PreloadOptions),
     Doctor(DoctorOptions),
     Demo(DemoOptions),
     Ps(PsOptions),
@@ -459,6 +460,25 @@ pub(crate) struct DemoCastOptions {
 pub(crate) enum DemoRole {
     Director,
     Service,
+}
+
+/// Write the library by which unmodified programs call through shared memory.
+///
+/// Programs of a world load it by themselves. Those that use devices of `anybinder mount` do if LD_PRELOAD names the file, and their calls
+/// take a fifth to nine tenths of the time then. It is for dynamically linked programs of this processor and 64 bits, on Linux 6.13 or
+/// later; others, and those whose driver is of another version, call as without it. A program that installs a seccomp filter must allow
+/// futex, gettid, lseek and rt_sigprocmask, or be started with ANYBINDER_NO_RING=1.
+///
+/// A file that is there is replaced as a whole, so programs that have loaded it go on.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo anybinder preload /usr/local/lib/libanybinder_ring.so
+  LD_PRELOAD=/usr/local/lib/libanybinder_ring.so ./my-service")]
+pub(crate) struct PreloadOptions {
+    /// The file to write, where programs may execute what is mapped
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
 }
 
 /// Print completions for a shell.

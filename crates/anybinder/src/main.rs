@@ -75,6 +75,7 @@ fn perform(command: Command, verbose: u8) -> Result<ExitCode, Failure> {
         Command::Mount(options) => mount::run(&options),
         Command::Oci(options) => oci::run(&options).map(|never| match never {}),
         Command::Procview(command) => procview::run(&command),
+        Command::Preload(options) => preload::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Ps(options) => inspect::ps(&options),
@@ -106,8 +107,10 @@ fn notice_children() -> Result<(), Failure> {
 
 /// Says so where there is no /proc, from which namespaces, mounts and clients are learned.
 fn require_proc(command: &Command) -> Result<(), Failure> {
-    let needs_none =
-        matches!(command, Command::Aidl(_) | Command::Completions(_) | Command::Man(_));
+    let needs_none = matches!(
+        command,
+        Command::Aidl(_) | Command::Completions(_) | Command::Man(_) | Command::Preload(_)
+    );
     if needs_none || Path::new("/proc/self/stat").exists() {
         return Ok(());
     }

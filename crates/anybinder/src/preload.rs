@@ -7,13 +7,18 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use binder_os::credentials;
 use binder_os::namespaces::SetupError;
-use binder_os::private_dev::{self, LIBRARY_DIR, RING_LIBRARY};
+use binder_os::private_dev::{self, LIBRARY_DIR, LIBRARY_NAME, RING_LIBRARY};
 
+use crate::cli::PreloadOptions;
 use crate::failure::{Failure, failed};
 
 /// The library that build.rs has made.
@@ -28,6 +33,30 @@ pub(crate) const NO_RING: &str = "ANYBINDER_NO_RING";
 /// What AddressSanitizer's runtime is told in programs that are linked to it: not to refuse to start because another
 /// library was loaded before.
 const SANITIZER: (&str, &str) = ("ASAN_OPTIONS", "verify_asan_link_order=0");
+
+/// `anybinder preload`: writes the library to a file, for programs outside of worlds.
+pub(crate) fn run(options: &PreloadOptions) -> Result<ExitCode, Failure> {
+    let PreloadOptions { file } = options;
+    replace(file, LIBRARY).map_err(failed(&format!("writing {}", file.display())))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Puts a file, readable by all, in the place of what has its name. Whoever has that mapped keeps it as it was.
+fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
+    let mut name = file.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let new = file.with_file_name(name);
+    let mut written = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&new)?;
+    let replaced = written
+        .write_all(content)
+        // The umask may have withheld some.
+        .and_then(|()| written.set_permissions(PermissionsExt::from_mode(0o644)))
+        .and_then(|()| fs::rename(&new, file));
+    replaced.inspect_err(|_| {
+        // It is of no use to anyone.
+        let _ = fs::remove_file(&new);
+    })
+}
 
 /// Variables for the command of a world and its children.
 #[derive(Debug, Clone)]
@@ -121,10 +150,14 @@ pub(crate) fn suits(root: &Path) -> bool {
     LOADERS.iter().any(has) && !STRICT_LOADERS.iter().any(has)
 }
 
-/// The libraries to preload besides ours, which an outer world may have named.
+/// The libraries to preload besides ours, which an outer world may have named, or its user: of several the first makes all calls, and the
+/// supervisor knows that of the world.
 fn others(preloaded: &OsStr) -> OsString {
     let names = preloaded.as_bytes().split(|byte| b": ".contains(byte));
-    let others = names.filter(|name| !name.is_empty() && *name != RING_LIBRARY.as_bytes());
+    let is_ours = |name: &&[u8]| {
+        Path::new(OsStr::from_bytes(name)).file_name() == Some(LIBRARY_NAME.as_ref())
+    };
+    let others = names.filter(|name| !name.is_empty() && !is_ours(name));
     OsStr::from_bytes(&others.collect::<Vec<_>>().join(&b':')).to_owned()
 }
 
@@ -147,6 +180,10 @@ mod tests {
             ("a.so b.so", "a.so:b.so:/dev/.ring/libanybinder_ring.so"),
             (ours, ours),
             (
+                "/usr/lib/anybinder/libanybinder_ring.so:/a.so",
+                "/a.so:/dev/.ring/libanybinder_ring.so",
+            ),
+            (
                 "a.so:/dev/.ring/libanybinder_ring.so b.so",
                 "a.so:b.so:/dev/.ring/libanybinder_ring.so",
             ),
@@ -156,12 +193,29 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("library.so");
+        replace(&file, b"old").unwrap();
+        let mapped = fs::File::open(&file).unwrap();
+        replace(&file, b"newer").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"newer");
+        assert_eq!(io::read_to_string(mapped).unwrap(), "old");
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o644);
+        let below = dir.path().join("directory");
+        fs::create_dir(&below).unwrap();
+        assert!(replace(&below, b"").is_err() && replace(Path::new("/"), b"").is_err());
+        assert!(replace(&below.join("none/library.so"), b"").is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing else is left");
+    }
+
+    #[test]
     fn containers_of_android_are_told_of_no_library() {
         let root = env::temp_dir().join(format!("anybinder-loaders-{}", std::process::id()));
         let add = |path: &str| {
             let file = root.join(path);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, "").unwrap();
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
         };
         assert!(!suits(&root));
         add("lib/ld-linux.so.2");
@@ -170,7 +224,7 @@ mod tests {
         assert!(suits(&root));
         add("system/bin/linker64");
         assert!(!suits(&root));
-        std::fs::remove_dir_all(&root).unwrap();
+        fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::transaction::{TF_ACCEPT_FDS, TF_STATUS_CODE};
 /// Replies with objects or files complete at once: until then their sender has to hold them.
 pub const ANYBINDER_DEFER_COMPLETIONS: u32 = iow::<u32>(b'B', 1);
 
-/// The layout of a ring's segment, as `binder-ring` describes it.
+/// The layout of a ring's segment, as `binder-ring` describes it, and of the segments of lanes (`binder-lane`), which are offered to a
+/// process that has a ring alone. Programs that have the library of another version, from a file, and ours meet at one driver.
 pub const RING_VERSION: u32 = 4;
 
 /// Offers a segment for an open device: a memfd whose size is sealed and which can get no further seal. The driver takes a

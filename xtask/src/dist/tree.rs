@@ -14,6 +14,9 @@ use crate::workspace::{root, succeed, text};
 const PACKAGED: &str = "/usr/bin/anybinder";
 const BY_HAND: &str = "/usr/local/bin/anybinder";
 
+/// Where programs find the library that they may preload.
+const PRELOADED: &str = "usr/lib/anybinder/libanybinder_ring.so";
+
 /// Shells, with the places where Debian's look for completions.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions/anybinder"),
@@ -59,6 +62,10 @@ pub(super) fn lay_out(
         }
         write(&place.join(to), &said.stdout)?;
     }
+    let library = place.join(PRELOADED);
+    fs::create_dir_all(library.parent().expect("it is below a directory"))?;
+    let mut preload = Command::new(words[0]);
+    succeed(preload.args(&words[1..]).arg("preload").arg(library))?;
     let pages = place.join("usr/share/man/man1");
     let mut man = Command::new(words[0]);
     succeed(man.args(&words[1..]).args(["man", "--dir"]).arg(&pages))?;

@@ -67,6 +67,7 @@ pub(super) fn install(package: &Path, debian: &Path, place: &Path) -> Result<(),
         anybinder demo --calls 100
         anybinder run -- ls /dev/binder
         anybinder-oci --help | grep -q 'in the place of their runtime'
+        test -z "$(LD_PRELOAD=/usr/lib/anybinder/libanybinder_ring.so true 2>&1)"
         dpkg --purge anybinder
         while read -r file; do
             if [ -f "$file" ] || [ -L "$file" ]; then echo "$file is left"; exit 1; fi

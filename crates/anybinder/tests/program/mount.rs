@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::caller::{Caller, PROGRAM, finish, in_mounts};
+use crate::run::has_ring;
 
 /// Runs a script in a mount namespace of its own, with DIR and PROGRAM set, where root may mount.
 pub(crate) fn in_private_mounts(script: &str) -> Option<String> {
@@ -204,4 +205,34 @@ fn limits_are_read_again_when_it_is_told() {
     );
     let expected = "two\nthree\nthree still\none\nthree\nthree\ngone\n";
     assert!(told.as_ref().is_none_or(|told| told == expected), "{told:?}");
+}
+
+#[test]
+fn programs_that_load_the_library_from_a_file_call_through_shared_memory() {
+    if Caller::all().contains(&Caller::Root) && !has_ring(Caller::Root) {
+        return binder_testkit::skip("no driver of this machine offers rings");
+    }
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/raw/rawbinder.c");
+    let told = in_private_mounts(&format!(
+        "cc -pthread -o /mnt/rawbinder {source}
+         $PROGRAM preload /mnt/library.so
+         (umask 077; $PROGRAM preload /mnt/library.so)
+         stat -c %a /mnt/library.so
+         doors() {{ $PROGRAM ps --dir $DIR --json | sed 's/.*\"door\":\"//; s/\".*//' | sort -u; }}
+         for library in '' /mnt/library.so; do
+             $PROGRAM mount $DIR --stats
+             driver=$(driver_of)
+             LD_PRELOAD=$library /mnt/rawbinder ping -d $DIR/binder -n 100000000 -s 64 >/dev/null 2>&1 &
+             for try in $(seq 200); do
+                 door=$(doors)
+                 test \"$door\" = lane && break
+                 test -z \"$library\" && test $try -gt 5 -a -n \"$door\" && break
+                 sleep 0.05
+             done
+             echo $door
+             kill $driver
+             wait $! || true
+         done"
+    ));
+    assert!(told.is_none_or(|told| told == "644\nfuse\nlane\n"));
 }

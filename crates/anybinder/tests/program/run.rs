@@ -82,7 +82,7 @@ fn arguments_streams_and_the_working_directory_pass_through() {
 }
 
 /// Whether `doctor` says that programs use the ring.
-fn has_ring(caller: Caller) -> bool {
+pub(crate) fn has_ring(caller: Caller) -> bool {
     let report = finish(&mut caller.command(&["doctor"])).stdout;
     report.lines().any(|line| line.starts_with("ring ") && line.contains(" yes "))
 }
