@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use binder_os::credentials;
+use binder_os::mounts;
 use binder_os::namespaces::SetupError;
 use binder_os::private_dev::{self, LIBRARY_DIR, LIBRARY_NAME, RING_LIBRARY};
 
@@ -37,8 +38,13 @@ const SANITIZER: (&str, &str) = ("ASAN_OPTIONS", "verify_asan_link_order=0");
 /// `anybinder preload`: writes the library to a file, for programs outside of worlds.
 pub(crate) fn run(options: &PreloadOptions) -> Result<ExitCode, Failure> {
     let PreloadOptions { file } = options;
-    replace(file, LIBRARY).map_err(failed(&format!("writing {}", file.display())))?;
-    Ok(ExitCode::SUCCESS)
+    let tried = format!("writing {}", file.display());
+    replace(file, LIBRARY).map_err(failed(&tried))?;
+    if mounts::may_execute(file).map_err(failed(&tried))? {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let answer = "no program can load it there, where the file system is mounted noexec";
+    Err(Failure::new(tried, answer).advise("name a file elsewhere, as below /usr/local/lib"))
 }
 
 /// Puts a file, readable by all, in the place of what has its name. Whoever has that mapped keeps it as it was.

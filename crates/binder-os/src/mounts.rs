@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 
@@ -18,6 +18,15 @@ use crate::proc_files::{self, DeviceNumber};
 pub fn mount_proc(dir: &Path) -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     Ok(rustix::mount::mount("proc", dir, "proc", flags, None)?)
+}
+
+/// Whether programs may map files at `dir` to execute what is there: not where the mount is `noexec`.
+///
+/// # Errors
+///
+/// As statvfs(3).
+pub fn may_execute(dir: &Path) -> io::Result<bool> {
+    Ok(!rustix::fs::statvfs(dir)?.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
 /// Has the file `from` be seen at `to`, too, which is an existing file.

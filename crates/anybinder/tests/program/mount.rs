@@ -218,6 +218,9 @@ fn programs_that_load_the_library_from_a_file_call_through_shared_memory() {
          $PROGRAM preload /mnt/library.so
          (umask 077; $PROGRAM preload /mnt/library.so)
          stat -c %a /mnt/library.so
+         mkdir /mnt/noexec; mount -t tmpfs -o noexec tmpfs /mnt/noexec
+         ! $PROGRAM preload /mnt/noexec/library.so 2>&1
+         ! $PROGRAM preload /mnt/none/library.so 2>&1
          doors() {{ $PROGRAM ps --dir $DIR --json | sed 's/.*\"door\":\"//; s/\".*//' | sort -u; }}
          for library in '' /mnt/library.so; do
              $PROGRAM mount $DIR --stats
@@ -234,5 +237,10 @@ fn programs_that_load_the_library_from_a_file_call_through_shared_memory() {
              wait $! || true
          done"
     ));
-    assert!(told.is_none_or(|told| told == "644\nfuse\nlane\n"));
+    let wanted = "644\n\
+        anybinder: writing /mnt/noexec/library.so: no program can load it there, where the file system is mounted noexec\n  \
+        try: name a file elsewhere, as below /usr/local/lib\n\
+        anybinder: writing /mnt/none/library.so: No such file or directory (os error 2)\n\
+        fuse\nlane\n";
+    assert!(told.as_ref().is_none_or(|told| told == wanted), "{told:?}");
 }
