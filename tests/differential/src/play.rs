@@ -25,7 +25,7 @@ use crate::troupe::{Plot, READ_BYTES, Sleep, Troupe};
 /// A call by a lane is taken back after 4 ms.
 const TAKEN_BACK_AFTER: Duration = Duration::from_millis(10);
 
-/// Who waits for a call by a lane asks after 20 ms whether it is still served.
+/// Who waits for a call by a lane asks after 20 ms whether it is still served, and hears then of a reply that passed the library by.
 const MISSED_AFTER: Duration = Duration::from_millis(30);
 
 /// How long a play is.
@@ -35,8 +35,8 @@ pub(crate) struct Play<'t, 'r> {
     pub(crate) troupe: &'t mut Troupe<'r>,
     pub(crate) dice: Dice,
     pub(crate) trace: String,
-    /// Whether a thread waits for the reply to a call that it has made just now.
-    has_called: bool,
+    /// How long what was sent just now may take to be heard of.
+    unheard_for: Option<Duration>,
     /// What a flood consists of.
     pub(crate) flow: Flow,
     /// Whether those who are killed converse.
@@ -50,7 +50,7 @@ pub(crate) fn play(troupe: &mut Troupe<'_>, seed: u64) -> String {
         troupe,
         dice: Dice::new(seed),
         trace: String::new(),
-        has_called: false,
+        unheard_for: None,
         flow: Flow::of_seed(seed),
         converses: !seed.is_multiple_of(2),
     };
@@ -203,11 +203,14 @@ impl Play<'_, '_> {
             let thread = state.thread;
             let result = self.troupe.rig.finish(thread);
             let after = self.argument_of(index, seat);
+            let has_replied = written.iter().any(|(_, command)| matches!(command, Command::Reply));
+            self.unheard_for = has_replied.then_some(MISSED_AFTER);
             self.note_written(index, seat, after.write_consumed, written);
             self.note_end(index, seat, request, result);
         } else {
             state.parked = Some(Sleep::Read(*request));
-            self.has_called = written.iter().any(|(_, command)| matches!(command, Command::Call));
+            let has_called = written.iter().any(|(_, command)| matches!(command, Command::Call));
+            self.unheard_for = has_called.then_some(TAKEN_BACK_AFTER);
             // A read sleeps when all is written, or all up to an error that it would have read.
             self.note_written(index, seat, request.write_size, written);
             self.note_nothing_left(index, seat);
@@ -338,9 +341,11 @@ impl Play<'_, '_> {
             return;
         }
         let mut ended = self.troupe.rig.ended(&threads);
-        if ended.is_empty() && std::mem::take(&mut self.has_called) && self.troupe.has_lanes() {
-            // A call by a lane to which no thread comes is taken back after a moment.
-            std::thread::sleep(TAKEN_BACK_AFTER);
+        let unheard_for = self.unheard_for.take().filter(|_| self.troupe.has_lanes());
+        if ended.is_empty()
+            && let Some(delay) = unheard_for
+        {
+            std::thread::sleep(delay);
             ended = self.troupe.rig.ended(&threads);
         }
         for (index, at, thread) in asleep {
