@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "a symbol of the C library is defined")]
 
-use binder_uapi::{BINDER_THREAD_EXIT, BINDER_WRITE_READ};
+use binder_uapi::{BINDER_SET_CONTEXT_MGR, BINDER_THREAD_EXIT, BINDER_WRITE_READ};
 
 use crate::thread_exit::thread_exit;
 use crate::write_read::write_read;
@@ -21,6 +21,8 @@ unsafe extern "C" fn ioctl(fd: i32, request: usize, argument: usize) -> i32 {
         BINDER_WRITE_READ => unsafe { write_read(fd, argument) },
         // SAFETY: as above.
         BINDER_THREAD_EXIT => unsafe { thread_exit(fd, argument) },
+        // SAFETY: as above.
+        BINDER_SET_CONTEXT_MGR => unsafe { syscall::ioctl_without_argument(fd, request, argument) },
         // SAFETY: as above.
         _ => unsafe { syscall::ioctl(fd, request, argument) },
     };

@@ -49,6 +49,24 @@ pub(crate) unsafe fn ioctl(fd: i32, request: usize, argument: usize) -> isize {
     unsafe { call(number::IOCTL, [register(fd), request, argument, 0, 0, 0]) }
 }
 
+/// Makes an ioctl at whose argument no driver looks, whatever its number says. Programs pass NULL; for a file system in user space the kernel
+/// tries to copy what is there, and refuses that, unless a supervisor has the call. It is made with a place then.
+///
+/// # Safety
+///
+/// As of [`ioctl`].
+#[cold]
+pub(crate) unsafe fn ioctl_without_argument(fd: i32, request: usize, argument: usize) -> isize {
+    // SAFETY: the caller's promise.
+    let result = unsafe { ioctl(fd, request, argument) };
+    if argument != 0 || result != failure(Errno::EFAULT) {
+        return result;
+    }
+    let nothing = 0_u32;
+    // SAFETY: as above, and the place is of the size that the numbers of such requests say.
+    unsafe { ioctl(fd, request, (&raw const nothing).addr()) }
+}
+
 /// The position of an open file, or a negative error number.
 #[inline(always)]
 pub(crate) fn position(fd: i32) -> isize {

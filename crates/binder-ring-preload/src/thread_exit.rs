@@ -21,7 +21,7 @@ pub unsafe fn thread_exit(fd: i32, argument: usize) -> isize {
         lane_call::exit(DeviceCalls::new(&ring, fd), slot, &memory);
     }
     // SAFETY: the caller's promise.
-    unsafe { syscall::ioctl(fd, BINDER_THREAD_EXIT as usize, argument) }
+    unsafe { syscall::ioctl_without_argument(fd, BINDER_THREAD_EXIT as usize, argument) }
 }
 
 /// The ring of a device by which this thread may serve calls of lanes, and its slot there.
