@@ -39,12 +39,15 @@ const SANITIZER: (&str, &str) = ("ASAN_OPTIONS", "verify_asan_link_order=0");
 pub(crate) fn run(options: &PreloadOptions) -> Result<ExitCode, Failure> {
     let PreloadOptions { file } = options;
     let tried = format!("writing {}", file.display());
-    replace(file, LIBRARY).map_err(failed(&tried))?;
-    if mounts::may_execute(file).map_err(failed(&tried))? {
-        return Ok(ExitCode::SUCCESS);
+    let dir = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !mounts::may_execute(dir).map_err(failed(&tried))? {
+        let answer = "no program could load it there, where the file system is mounted noexec";
+        return Err(
+            Failure::new(tried, answer).advise("name a file elsewhere, as below /usr/local/lib")
+        );
     }
-    let answer = "no program can load it there, where the file system is mounted noexec";
-    Err(Failure::new(tried, answer).advise("name a file elsewhere, as below /usr/local/lib"))
+    replace(file, LIBRARY).map_err(failed(&tried))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Puts a file, readable by all, in the place of what has its name. Whoever has that mapped keeps it as it was.

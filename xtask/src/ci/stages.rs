@@ -40,7 +40,7 @@ struct Stage {
 /// Why a stage failed.
 struct StageFailure {
     reason: String,
-    /// The end of its output: the whole may be pages above what is read first.
+    /// The end of its output, indented: the whole may be pages above what is read first.
     last_lines: String,
 }
 
@@ -150,10 +150,11 @@ impl Stages {
     }
 }
 
-/// The last [`LAST_LINES`] of an output.
+/// The last [`LAST_LINES`] of an output, indented: results of tests are not to be counted twice.
 fn last_lines_of(said: &str) -> String {
     let lines: Vec<_> = said.trim_end().lines().collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    last.iter().map(|line| format!("    {line}\n")).collect()
 }
 
 /// Whether a line tells of a test that root could make.
@@ -172,8 +173,8 @@ mod tests {
         let said: String = (0..100).map(|line| format!("{line}\n")).collect();
         let last = last_lines_of(&said);
         assert_eq!(last.lines().count(), LAST_LINES);
-        assert!(last.starts_with("40\n") && last.ends_with("\n99"), "{last}");
-        assert_eq!(last_lines_of("one\n"), "one");
+        assert!(last.starts_with("    40\n") && last.ends_with("\n    99\n"), "{last}");
+        assert_eq!(last_lines_of("one\n"), "    one\n");
         assert_eq!(last_lines_of(""), "");
     }
 

@@ -242,7 +242,7 @@ fn programs_that_load_the_library_from_a_file_call_through_shared_memory() {
          umount $DIR"
     ));
     let wanted = "644\n\
-        anybinder: writing /mnt/noexec/library.so: no program can load it there, where the file system is mounted noexec\n  \
+        anybinder: writing /mnt/noexec/library.so: no program could load it there, where the file system is mounted noexec\n  \
         try: name a file elsewhere, as below /usr/local/lib\n\
         anybinder: writing /mnt/none/library.so: No such file or directory (os error 2)\n\
         fuse\nlane\nanswered\n";
