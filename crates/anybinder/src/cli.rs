@@ -474,7 +474,7 @@ pub(crate) enum DemoRole {
 #[command(after_help = "\
 Examples:
   sudo anybinder preload /usr/local/lib/libanybinder_ring.so
-  LD_PRELOAD=/usr/local/lib/libanybinder_ring.so ./my-service")]
+  anybinder preload ~/libanybinder_ring.so && LD_PRELOAD=~/libanybinder_ring.so ./my-service")]
 pub(crate) struct PreloadOptions {
     /// The file to write, where programs may execute what is mapped
     #[arg(value_hint = ValueHint::FilePath)]

@@ -149,7 +149,8 @@ impl Machine {
         match (&self.ring, &self.supervision) {
             (Ok(()), Ok(())) => Finding::good(
                 "ring",
-                "in `run`, calls of dynamic programs go by shared memory; they need not know",
+                "in `run`, calls of dynamic programs go by shared memory; elsewhere, of those that \
+                 load what `anybinder preload` writes",
             ),
             // Programs that confine themselves could not be told to leave the ring.
             (Ok(()), Err(failure)) => {
