@@ -203,8 +203,9 @@ impl Play<'_, '_> {
             let thread = state.thread;
             let result = self.troupe.rig.finish(thread);
             let after = self.argument_of(index, seat);
-            let has_replied = written.iter().any(|(_, command)| matches!(command, Command::Reply));
-            self.unheard_for = has_replied.then_some(MISSED_AFTER);
+            if written.iter().any(|(_, command)| matches!(command, Command::Reply)) {
+                self.unheard_for = Some(MISSED_AFTER);
+            }
             self.note_written(index, seat, after.write_consumed, written);
             self.note_end(index, seat, request, result);
         } else {
@@ -341,9 +342,9 @@ impl Play<'_, '_> {
             return;
         }
         let mut ended = self.troupe.rig.ended(&threads);
-        let unheard_for = self.unheard_for.take().filter(|_| self.troupe.has_lanes());
         if ended.is_empty()
-            && let Some(delay) = unheard_for
+            && let Some(delay) = self.unheard_for.take()
+            && self.troupe.has_lanes()
         {
             std::thread::sleep(delay);
             ended = self.troupe.rig.ended(&threads);
