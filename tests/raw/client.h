@@ -151,19 +151,27 @@ static inline int open_client(void)
 	return open_client_at("/dev/binder");
 }
 
+// Of a manager that has just ended the driver may hear a moment later; a kernel's, too, lets go of it afterwards.
+static inline void become_manager_by(int device, unsigned long request, void *argument)
+{
+	for (int tries = 0; ioctl(device, request, argument) < 0; tries++) {
+		if (errno != EBUSY || tries == 10000)
+			err(1, "becoming context manager");
+		usleep(1000);
+	}
+}
+
 static inline void become_manager(int device)
 {
 	int unused = 0;
-	if (ioctl(device, BINDER_SET_CONTEXT_MGR, &unused) < 0)
-		err(1, "BINDER_SET_CONTEXT_MGR");
+	become_manager_by(device, BINDER_SET_CONTEXT_MGR, &unused);
 }
 
 // The same, with an object that has `flags`.
 static inline void become_manager_with(int device, uint32_t flags)
 {
 	struct flat_binder_object self = { .hdr.type = BINDER_TYPE_BINDER, .flags = flags };
-	if (ioctl(device, BINDER_SET_CONTEXT_MGR_EXT, &self) < 0)
-		err(1, "BINDER_SET_CONTEXT_MGR_EXT");
+	become_manager_by(device, BINDER_SET_CONTEXT_MGR_EXT, &self);
 }
 
 static inline struct binder_write_read request_of(const void *commands, size_t size, void *returns, size_t room)

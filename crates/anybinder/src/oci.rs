@@ -76,7 +76,7 @@ fn subcommand_at(arguments: &[OsString]) -> usize {
 }
 
 /// The command line, by which commands that are executed in a container use no ring: they have no supervisor, which tells
-/// programs that confine their system calls to leave it.
+/// programs that confine their system calls to leave it. What the caller says of that variable comes later, and takes precedence.
 fn without_ring(arguments: &[OsString]) -> Vec<OsString> {
     let mut words = arguments.to_vec();
     let at = subcommand_at(arguments);

@@ -128,6 +128,7 @@ sed 's|/unusual_calls way; /unusual_calls signals; /confined 20|sleep 1000|' $BU
 mv $BUNDLE/new $BUNDLE/config.json
 anybinder oci run --detach --bundle $BUNDLE {id} </dev/null >/dev/null 2>&1
 anybinder oci exec {id} /unusual_calls way
+anybinder oci exec --env ANYBINDER_NO_RING=0 {id} /unusual_calls way
 anybinder oci delete --force {id}
 "#
     );
@@ -141,7 +142,7 @@ anybinder oci delete --force {id}
         );
         return;
     }
-    assert_eq!(told, format!("{by_ring}{by_ioctls}{by_ring}{by_ioctls}by ioctls\n"));
+    assert_eq!(told, format!("{by_ring}{by_ioctls}{by_ring}{by_ioctls}by ioctls\nby a ring\n"));
 }
 
 /// Makes the bundles: of a container that runs `hello_binder`, and of one that mounts binderfs. `change` is what else
