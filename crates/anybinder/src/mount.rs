@@ -63,7 +63,8 @@ pub(crate) fn run(options: &MountArguments) -> Result<ExitCode, Failure> {
         let (own, metrics) = (own.clone(), metrics);
         move |session: &MountedBinderfs| {
             own.is_mounted_as(session);
-            drop(lock);
+            // A driver in the background is asked first whether it answers: if another took its place before, it would not.
+            lock.leave();
             metrics.map_or(Ok(()), |listener| metrics::serve_driver(listener, session))
         }
     };

@@ -12,7 +12,7 @@ use binder_os::file_lock;
 /// Any process that may read a directory may lock it for ever, so a turn is waited for no longer than this.
 const WAIT_AT_MOST: Duration = Duration::from_secs(5);
 
-/// The turn of this `mount`, until it is dropped, here or in a process that was forked meanwhile.
+/// The turn of this `mount`, until it is dropped, here or in a process that was forked meanwhile and did not [leave](Self::leave) it.
 #[derive(Debug)]
 pub(crate) struct MountLock {
     /// The directory that `dir` is in, locked: it stays the same, whatever is mounted at `dir`.
@@ -28,6 +28,12 @@ impl MountLock {
             tracing::warn!(dir = %parent.display(), %error, "not locked: others may mount at the same moment");
         });
         Self { parent: parent.ok() }
+    }
+
+    /// In a process that was forked meanwhile: the turn is that of the one that forked it. Elsewhere it is over.
+    pub(crate) fn leave(mut self) {
+        // A lock ends with the last descriptor of the file, unless it is unlocked before.
+        drop(self.parent.take());
     }
 }
 
