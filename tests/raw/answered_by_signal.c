@@ -92,6 +92,6 @@ int main(int argc, char **argv)
 		printf("%s: %d ended, %d not\n", kind ? "SA_RESTART" : "no flags", count_ended, count_lost);
 		fflush(stdout);
 	}
-	kill(service, SIGKILL);
+	end_service(service);
 	return 0;
 }

@@ -18,8 +18,10 @@ static uint8_t reply_bytes[REPLY_BYTES];
 static void serve(int ready)
 {
 	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-	int device = open_client_at(path);
-	become_manager(device);
+	int device = open_client_at(path), unused = 0;
+	// The driver may still have to hear of the end of the manager before.
+	while (ioctl(device, BINDER_SET_CONTEXT_MGR, &unused) < 0)
+		CHECK(errno == EBUSY && usleep(1000) == 0);
 	memset(reply_bytes, 0x5a, sizeof reply_bytes);
 	uint32_t enter = BC_ENTER_LOOPER;
 	struct binder_transaction_data call;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/android/binder.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,27 +152,19 @@ static inline int open_client(void)
 	return open_client_at("/dev/binder");
 }
 
-// Of a manager that has just ended the driver may hear a moment later; a kernel's, too, lets go of it afterwards.
-static inline void become_manager_by(int device, unsigned long request, void *argument)
-{
-	for (int tries = 0; ioctl(device, request, argument) < 0; tries++) {
-		if (errno != EBUSY || tries == 10000)
-			err(1, "becoming context manager");
-		usleep(1000);
-	}
-}
-
 static inline void become_manager(int device)
 {
 	int unused = 0;
-	become_manager_by(device, BINDER_SET_CONTEXT_MGR, &unused);
+	if (ioctl(device, BINDER_SET_CONTEXT_MGR, &unused) < 0)
+		err(1, "BINDER_SET_CONTEXT_MGR");
 }
 
 // The same, with an object that has `flags`.
 static inline void become_manager_with(int device, uint32_t flags)
 {
 	struct flat_binder_object self = { .hdr.type = BINDER_TYPE_BINDER, .flags = flags };
-	become_manager_by(device, BINDER_SET_CONTEXT_MGR_EXT, &self);
+	if (ioctl(device, BINDER_SET_CONTEXT_MGR_EXT, &self) < 0)
+		err(1, "BINDER_SET_CONTEXT_MGR_EXT");
 }
 
 static inline struct binder_write_read request_of(const void *commands, size_t size, void *returns, size_t room)
@@ -262,4 +255,12 @@ static inline pid_t start_service(void (*serve)(int ready))
 		errx(1, "the service did not start");
 	close(ready[0]);
 	return service;
+}
+
+// Kills it and waits for its end: then another may become the context manager. Who has become another user may not kill it.
+static inline void end_service(pid_t service)
+{
+	if (kill(service, SIGKILL) == 0)
+		while (waitpid(service, NULL, 0) < 0 && errno == EINTR)
+			;
 }

@@ -56,6 +56,6 @@ int main(int argc, char **argv)
 		if (status)
 			printf("it ended with %#x\n", status);
 	}
-	kill(service, SIGKILL);
+	end_service(service);
 	return 0;
 }

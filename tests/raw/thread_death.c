@@ -64,6 +64,6 @@ int main(void)
 		if (getenv("SHOW_TIMES"))
 			fprintf(stderr, "%ld ms\n", ms);
 	}
-	kill(service, 9);
+	end_service(service);
 	return 0;
 }

@@ -624,6 +624,6 @@ int main(int argc, char **argv)
 	for (size_t at = 0; at < sizeof scenes / sizeof *scenes; at++)
 		if (!strcmp(scenes[at].name, argv[1]))
 			scenes[at].play(), has_played = 1;
-	kill(service, SIGKILL);
+	end_service(service);
 	return has_played ? 0 : 2;
 }

@@ -417,7 +417,7 @@ int main(int argc, char **argv)
 		if (!strcmp(scenes[at].name, argv[1])) {
 			pid_t service = start_service(scenes[at].serve);
 			scenes[at].play();
-			kill(service, SIGKILL);
+			end_service(service);
 			return 0;
 		}
 	return 2;
