@@ -23,6 +23,7 @@ mod known_thread;
 mod lane_call;
 mod lanes;
 mod processor;
+mod program_mapping;
 mod program_memory;
 mod ring_table;
 mod room;
