@@ -44,3 +44,9 @@ step mount-root sh -c "$mounted"
 step checks-root env ANYBINDER_TEST_DEVICE=/dev/binder anybinder run -- \
   conformance --color never --test-threads 2 --skip c243_ device::
 grep -E '^test result|FAILED' /tmp/said
+# The same, whose clients call by shared memory: a program with libraries, where the kernel has all that this needs.
+[ -d /host/libraries ] && anybinder doctor --json | grep -q '"check":"ring","found":true' || exit 0
+cp -r /host/libraries/. /
+step checks-memory env ANYBINDER_TEST_DEVICE=/dev/binder ANYBINDER_TEST_DOORS=lane,mixed,ring anybinder run -- \
+  conformance_dynamic --color never --test-threads 2 --skip c243_ device::
+grep -E 'FAILED' /tmp/said

@@ -12,7 +12,7 @@ use crate::Failure;
 use crate::dist;
 use crate::dist::Architecture;
 use crate::oracle;
-use crate::workspace::{output_of_guest, regenerate, root, succeed, target_dir};
+use crate::workspace::{cargo, output_of_guest, regenerate, root, succeed, target_dir};
 
 const PAGE: &str = "docs/requirements.md";
 const BEGIN: &str = "<!-- begin: cargo xtask matrix -->\n";
@@ -25,12 +25,13 @@ const CLIENTS: [&str; 4] = ["hello_binder", "send_files", "null_argument", "rawb
 const CLIENT_32: &str = "send_files_32";
 
 /// Columns: a head, and the steps of the guest's script that it tells of.
-const COLUMNS: [(&str, &[&str]); 5] = [
+const COLUMNS: [(&str, &[&str]); 6] = [
     ("`demo`", &["demo-root", "demo-user"]),
     ("C clients", &["clients-root", "clients-user"]),
     ("files in calls", &["files-root", "files-user"]),
     ("`mount`", &["mount-root"]),
     ("checks", &[CHECKS]),
+    ("by shared memory", &["checks-memory"]),
 ];
 
 /// The step of which it is told how many have passed.
@@ -102,6 +103,12 @@ fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
         let checks = oracle::build_static(architecture, "conformance", "conformance")?;
         fs::copy(checks, programs.join("conformance"))?;
     }
+    let libraries = directory.join("libraries");
+    if !options.no_checks && architecture.name() == std::env::consts::ARCH {
+        copy_with_libraries(&target_dir().join("debug/conformance"), &libraries)?;
+    } else if libraries.exists() {
+        fs::remove_dir_all(&libraries)?;
+    }
     for client in CLIENTS {
         let mut compiler = Command::new(architecture.tool("gcc"));
         compiler.args(["-O2", "-static", "-pthread", "-o"]).arg(programs.join(client));
@@ -110,6 +117,24 @@ fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
     compile_for_32_bits(architecture, &programs.join(CLIENT_32))?;
     fs::copy(root().join("tools/kernel-vm/matrix.sh"), directory.join("matrix.sh"))?;
     Ok(directory)
+}
+
+/// Builds the checks as a program with libraries, as the clients have them that call by shared memory, and puts both where guests
+/// are to have them.
+fn copy_with_libraries(program: &Path, guest_root: &Path) -> Result<(), Failure> {
+    succeed(&mut cargo(&["build", "--package", "conformance", "--bin", "conformance"]))?;
+    let listed = Command::new("ldd").arg(program).output()?;
+    let listed = String::from_utf8(listed.stdout)?;
+    // The kernel's own has no path.
+    let paths = listed.split_ascii_whitespace().filter(|word| word.starts_with('/'));
+    for path in paths.map(Path::new) {
+        let place = guest_root.join(path.strip_prefix("/")?);
+        fs::create_dir_all(place.parent().ok_or("a library is no directory")?)?;
+        fs::copy(path, place)?;
+    }
+    fs::create_dir_all(guest_root.join("bin"))?;
+    fs::copy(program, guest_root.join("bin/conformance_dynamic"))?;
+    Ok(())
 }
 
 /// Compiles the 32-bit client, where there is a compiler for it: it needs no library.
@@ -289,12 +314,13 @@ mod tests {
                       step demo-root ok\nanybinder: no\nstep demo-user failed 1\n\
                       step clients-root ok\nstep clients-user ok\nstep mount-root ok\n\
                       step files-root ok\nstep files-user failed 7\n\
-                      step checks-root ok\ntest result: ok. 261 passed; 0 failed\n";
+                      step checks-root ok\ntest result: ok. 261 passed; 0 failed\n\
+                      step checks-memory ok\n";
         let guest = Guest::parse("bullseye", output);
         assert_eq!(
             guest.row(Architecture::X86_64),
             "| 5.10 | bullseye | x86_64 | demo-user failed 1 | yes | files-user failed 7 | yes | 261 pass \
-             | `ring` |\n"
+             | yes | `ring` |\n"
         );
     }
 }
