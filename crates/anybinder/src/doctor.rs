@@ -292,7 +292,7 @@ fn try_supervision() -> Result<(), Failure> {
 
 /// Makes a world whose programs find the library, and asks its driver.
 fn try_ring() -> Result<(), Failure> {
-    let advice = "use Linux 6.13 or later, where a driver learns which thread calls; without that, calls go by FUSE";
+    let advice = "use Linux 5.16 or later, where a thread can sleep on several words; without that, calls go by FUSE";
     if preload::is_off() {
         return Err(Failure::new("using the ring", "ANYBINDER_NO_RING is 1").advise("unset it"));
     }

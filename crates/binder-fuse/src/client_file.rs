@@ -12,8 +12,8 @@ use binder_core::{CopyFault, Errno, MappingArea, ProcessKey};
 use binder_frontend::{CallingThread, Cancelled, RequestContext};
 use binder_os::client_files::{self, TakeError};
 use binder_os::{
-    ClientThread, FileId, FuseDevice, PinnedMemory, ThreadStatus, ThreadWatch, client_thread,
-    credentials, proc_files,
+    ClientThread, FileId, FuseDevice, PinnedMemory, ThreadStatus, ThreadUser, ThreadWatch,
+    client_thread, credentials, proc_files,
 };
 
 use crate::blocking_pool::BlockingPool;
@@ -31,7 +31,7 @@ use crate::ring::file::RingFile;
 use crate::served;
 use crate::watched::{ThreadName, Watched};
 
-/// How often a process with too many threads may have the ended ones among them looked for.
+/// How often a process with too many threads, or with more than its ring has slots, may have the ended ones among them looked for.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 /// A thread of another process has called: the addresses it names lie in memory of its own.
@@ -173,25 +173,31 @@ impl ClientFile {
         Some(Thread { thread, _charge: charge, can_add_fds: CanAddFds::Unknown })
     }
 
-    /// The uid, at this moment, of a thread that has called. `None` if it has ended, or cannot be asked.
-    pub(crate) fn caller_uid(&self, tid: u32) -> Option<u32> {
-        self.with_pidfd(tid, |pidfd| credentials::fsuid(pidfd).ok())
+    /// The user, at this moment, of a thread that has called. `None` if it has ended, or cannot be asked.
+    pub(crate) fn caller(&self, tid: u32) -> Option<ThreadUser> {
+        self.with_pidfd(tid, |pidfd| ThreadUser::of(&self.known.memory, tid, pidfd))
     }
 
-    /// A pidfd by which the uids of a thread that has called can be asked for. None where there is none.
-    pub(crate) fn thread_pidfd(&self, tid: u32) -> Option<OwnedFd> {
-        self.with_pidfd(tid, |pidfd| pidfd.try_clone_to_owned().ok())
+    /// Whether a thread that has called is that user at this moment.
+    pub(crate) fn is_caller(&self, tid: u32, uid: u32) -> bool {
+        self.caller(tid).is_some_and(|user| user.uid == uid)
     }
 
-    /// Uses the pidfd of a thread that has called, if there is one.
-    fn with_pidfd<T>(&self, tid: u32, by: impl FnOnce(BorrowedFd<'_>) -> Option<T>) -> Option<T> {
+    /// A file by which a server can ask for the user of a thread that has called, and waits for the answer.
+    pub(crate) fn file_of_caller(&self, tid: u32) -> Option<OwnedFd> {
+        self.with_pidfd(tid, |pidfd| credentials::file_of_thread(tid, pidfd).ok())
+    }
+
+    /// Uses the pidfd, if there is one, of a thread that has called.
+    fn with_pidfd<T>(
+        &self,
+        tid: u32,
+        by: impl FnOnce(Option<BorrowedFd<'_>>) -> Option<T>,
+    ) -> Option<T> {
         let threads = self.threads();
-        by(match threads.by_tid.get(&tid)?.thread.pidfd() {
-            Some(pidfd) => pidfd,
-            // That of a process is its first thread's.
-            None if tid == self.pid => self.known.pidfd.as_fd(),
-            None => return None,
-        })
+        let pidfd = threads.by_tid.get(&tid)?.thread.pidfd();
+        // That of a process is its first thread's.
+        by(pidfd.or_else(|| (tid == self.pid).then(|| self.known.pidfd.as_fd())))
     }
 
     /// The ring of its process, if there is one.

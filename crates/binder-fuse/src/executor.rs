@@ -387,11 +387,16 @@ impl SessionShared {
     /// Ends the threads of a process that are gone, and has the event happen again.
     fn prune(&self, file: &Arc<ClientFile>, event: Event, sink: &mut Sink<'_>) {
         if let Some((process, _)) = event.caller() {
-            for tid in file.ended_threads() {
-                self.end_thread(file, process, tid);
-            }
+            self.end_ended_threads(file, process);
         }
         self.submit_to(&file.device, Job::Event(event), sink);
+    }
+
+    /// Ends the threads of a process that are gone, unless they were looked for a moment ago.
+    pub(crate) fn end_ended_threads(&self, file: &Arc<ClientFile>, process: ProcessKey) {
+        for tid in file.ended_threads() {
+            self.end_thread(file, process, tid);
+        }
     }
 
     /// Ends a thread if it has ended, and its number is not another's.

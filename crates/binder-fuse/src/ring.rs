@@ -59,7 +59,7 @@ impl SessionShared {
         }
         // A segment does not name its caller; the kernel is asked, and must say the same as FUSE.
         let tid = header.pid;
-        if file.has_filter() || file.caller_uid(tid) != Some(header.uid) {
+        if file.has_filter() || !file.is_caller(tid, header.uid) {
             tracing::debug!(pid = file.pid, tid, "no ring: the uid of its callers is not known");
             return Err(Errno::EOPNOTSUPP);
         }
@@ -132,10 +132,8 @@ impl SessionShared {
         let wanted = RingWait::read_from_bytes(data).map_err(|_| Errno::EINVAL)?;
         let slot = SlotIndex::new(wanted.slot).ok_or(Errno::EINVAL)?;
         let ring = file.ring().ok_or(Errno::EINVAL)?;
-        if file.caller_uid(header.pid).is_none() {
-            return Err(Errno::EPERM);
-        }
-        ring.bind(slot, header.pid, header.uid);
+        let user = file.caller(header.pid).ok_or(Errno::EPERM)?;
+        ring.bind(slot, header.pid, user.with_uid(header.uid));
         let posted = ring.take_posted();
         if posted != 0 {
             self.ring_watcher.note_rung(file, &ring);
@@ -240,12 +238,13 @@ impl SessionShared {
         let kind = begun.request.kind;
         // Every process that maps the segment can write to it, also when the thread has executed a program of another user's:
         // its memory may say no more than that the caller is still the same user.
-        let is_known = begun.file.caller_uid(begun.request.tid) == Some(begun.request.uid);
+        let is_known = begun.file.caller(begun.request.tid) == Some(begun.request.user);
         if !matches!(kind, RequestKind::Call | RequestKind::CallAtOnce) {
             return self.run_for_files(begun, is_known, batch);
         }
         let BegunCall { file, ring, request } = begun;
-        let TakenRequest { process, id, tid, uid, call, moved, .. } = request;
+        let TakenRequest { process, id, tid, user, call, moved, .. } = request;
+        let uid = user.uid;
         let unique = id.to_unique();
         // What an ioctl of this thread was to go on with, and did not because of a signal, this call takes up.
         self.retract_expected_call(tid);
@@ -350,7 +349,13 @@ impl SessionShared {
         data: &[u8],
     ) -> Option<Job> {
         let ring = file.ring()?;
-        let slot = ring.slot_of(request.tid)?;
+        let Some(slot) = ring.slot_of(request.tid) else {
+            if ring.is_full() {
+                // Of the ends of threads that cannot be watched nothing tells.
+                self.end_ended_threads(file, request.process);
+            }
+            return None;
+        };
         if matches!(command, BINDER_WRITE_READ | BINDER_THREAD_EXIT)
             && let Some(lane) = ring.lane_note(slot).lane()
         {

@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 use binder_core::{Errno, Limits, Sequences};
 use binder_frontend::Event;
 use binder_os::mounts::DetachedMount;
-use binder_os::{BINDERFS_TYPE, FuseDevice, MountOptions, SteadyClock, ThreadWatch, proc_files};
+use binder_os::{
+    BINDERFS_TYPE, FuseDevice, MountOptions, SteadyClock, ThreadWatch, proc_files, ring_memory,
+};
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
     InitOffer, InitTerms, Message, OpenedFile, Operation, Request, SetAttr, StatFs, reply,
@@ -192,7 +194,7 @@ impl MountedBinderfs {
             sequences: Sequences::default(),
             clock,
             priorities: Priorities::new(options.inheritance),
-            has_rings: options.rings,
+            has_rings: options.rings && ring_memory::are_available().is_ok(),
             rings: Rings::default(),
             ring_watcher: RingWatcher::default(),
             budget: memory::budget(options.limits.all_bytes),

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
+use binder_ring_client::ProcEntry;
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -273,6 +274,12 @@ impl ClientMemory {
         let path = format!("task/{tid}");
         // With our rights, not those of our user: a /proc mounted with `hidepid=2` may hide it from him.
         rustix::fs::accessat(&*self.dir, path, Access::EXISTS, AtFlags::EACCESS).is_ok()
+    }
+
+    /// The directory that /proc has for thread `tid` of the process, and the thread's effective user. `None` if it has ended, or is
+    /// hidden from us.
+    pub(crate) fn thread_directory(&self, tid: u32) -> Option<(ProcEntry, u32)> {
+        ProcEntry::look(&*self.dir, format!("task/{tid}"))
     }
 
     /// Checks that we may access the memory, which thread `tid` has.

@@ -1,45 +1,179 @@
-//! Who a thread is at this moment, as its pidfd tells.
+//! Who a thread is at this moment.
+//!
+//! From Linux 6.13 on a pidfd tells the user by whom its thread accesses files, as FUSE does with each request. Before, the
+//! thread's directory in /proc tells its effective user. The two differ for a thread that calls setfsuid(2).
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 
-use binder_ring_client::ThreadInfo;
+use binder_ring_client::{CallerThread, ProcEntry, ThreadInfo};
+use rustix::fs::{Mode, OFlags};
 use rustix::process::PidfdFlags;
 
-/// The uid by which a thread, or a process's first one, accesses files: its effective one, as a rule.
+use crate::client_memory::ClientMemory;
+
+/// The user of a thread.
+///
+/// Of the same thread that is the same user, two are equal. They may differ even so: then it has to be found out anew who calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ThreadUser {
+    /// The uid that the thread has.
+    pub uid: u32,
+    /// What tells the thread from another one that gets its number, where no pidfd does.
+    directory: Option<ProcEntry>,
+}
+
+impl ThreadUser {
+    /// That of thread `tid` of a process, of which there may be a pidfd. `None` if the thread has ended, or cannot be asked.
+    #[must_use]
+    pub fn of(process: &ClientMemory, tid: u32, pidfd: Option<BorrowedFd<'_>>) -> Option<Self> {
+        match pidfd {
+            Some(pidfd) if pidfds_tell() => {
+                fsuid(pidfd).ok().map(|uid| Self { uid, directory: None })
+            }
+            _ => process
+                .thread_directory(tid)
+                .map(|(directory, uid)| Self { uid, directory: Some(directory) }),
+        }
+    }
+
+    /// The same thread as another user: a request of its own, which is unanswered, says who it is.
+    #[must_use]
+    pub fn with_uid(self, uid: u32) -> Self {
+        Self { uid, ..self }
+    }
+}
+
+/// A file by which another process can find a living thread, to ask who it is: a pidfd, or the thread's name in our /proc. Its directory
+/// would be a way to all of that.
 ///
 /// # Errors
 ///
-/// As the kernel answers: `ENOTTY` if it is older, `ESRCH` if the thread has ended.
-pub fn fsuid(pidfd: BorrowedFd<'_>) -> io::Result<u32> {
+/// As open(2) and fcntl(2).
+pub fn file_of_thread(tid: u32, pidfd: Option<BorrowedFd<'_>>) -> io::Result<OwnedFd> {
+    match pidfd {
+        Some(pidfd) if pidfds_tell() => pidfd.try_clone_to_owned(),
+        _ => {
+            let path = format!("/proc/{tid}/comm");
+            Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+        }
+    }
+}
+
+/// A thread of another process that calls this one.
+#[derive(Debug)]
+pub(crate) enum KnownCaller {
+    Pidfd(OwnedFd),
+    Directory(CallerThread),
+}
+
+impl KnownCaller {
+    /// The thread that such a [file](file_of_thread) of the driver's tells of, whose /proc has it as `tid`.
+    pub(crate) fn of(file: OwnedFd, tid: u32) -> Option<Self> {
+        if fsuid(file.as_fd()).is_ok() {
+            return Some(Self::Pidfd(file));
+        }
+        CallerThread::of(&file, tid).map(Self::Directory)
+    }
+
+    /// Its user at this moment. `None` if it has ended.
+    pub(crate) fn uid(&self) -> Option<u32> {
+        match self {
+            Self::Pidfd(pidfd) => fsuid(pidfd.as_fd()).ok(),
+            Self::Directory(thread) => thread.uid(),
+        }
+    }
+}
+
+/// The uid by which a thread, or a process's first one, accesses files: its effective one, as a rule.
+fn fsuid(pidfd: BorrowedFd<'_>) -> io::Result<u32> {
     let info = ThreadInfo::of(pidfd);
     info.map(|info| info.fsuid).map_err(|error| io::Error::from_raw_os_error(error.number()))
 }
 
-/// Whether the kernel tells who a thread is.
-///
-/// # Errors
-///
-/// As [`fsuid`].
-pub fn are_available() -> io::Result<()> {
-    let own = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
-    fsuid(own.as_fd()).map(drop)
+/// Whether the kernel has pidfds tell.
+fn pidfds_tell() -> bool {
+    static TELL: OnceLock<bool> = OnceLock::new();
+    *TELL.get_or_init(|| {
+        let own = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty());
+        own.is_ok_and(|own| fsuid(own.as_fd()).is_ok())
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::sync::mpsc;
+    use std::thread;
+
     use super::*;
     use crate::client_thread::pidfd;
 
+    fn own_tid() -> u32 {
+        rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Both ways of asking that this kernel has.
+    fn ways(process: &ClientMemory, tid: u32) -> Vec<Option<u32>> {
+        let pidfd = pidfd(tid).ok();
+        let by = |pidfd| ThreadUser::of(process, tid, pidfd).map(|user| user.uid);
+        vec![by(None), by(pidfd.as_ref().map(AsFd::as_fd))]
+    }
+
     #[test]
     fn a_thread_is_who_it_is() {
-        let tid = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
-        let own = pidfd(tid).unwrap();
-        match fsuid(own.as_fd()) {
-            Ok(uid) => assert_eq!(uid, rustix::process::geteuid().as_raw()),
-            // An older kernel, which knows no such question.
-            Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ENOTTY)),
+        let process = ClientMemory::open(std::process::id()).unwrap();
+        let own = rustix::process::geteuid().as_raw();
+        assert_eq!(ways(&process, own_tid()), [Some(own); 2]);
+        assert!(ThreadUser::of(&process, 1, None).is_none(), "process 1 is not ours");
+    }
+
+    #[test]
+    fn a_thread_that_becomes_another_user_is_that() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: only root can become another user");
+            return;
         }
-        assert_eq!(are_available().is_ok(), fsuid(own.as_fd()).is_ok());
+        const NOBODY: u32 = 65534;
+        let process = ClientMemory::open(std::process::id()).unwrap();
+        let (tell, told) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            tell.send(own_tid()).unwrap();
+            may_go_on.recv().unwrap();
+            let nobody = Some(rustix::process::Uid::from_raw(NOBODY));
+            // Of this thread alone.
+            rustix::thread::set_thread_res_uid(None, nobody, None).unwrap();
+            tell.send(own_tid()).unwrap();
+            let _ = may_go_on.recv();
+        });
+        let tid = told.recv().unwrap();
+        assert_eq!(ways(&process, tid), [Some(0); 2]);
+        let before = ThreadUser::of(&process, tid, None).unwrap();
+        go_on.send(()).unwrap();
+        told.recv().unwrap();
+        assert_eq!(ways(&process, tid), [Some(NOBODY); 2]);
+        assert_ne!(ThreadUser::of(&process, tid, None), Some(before));
+        assert_eq!(ways(&process, own_tid()), [Some(0); 2], "the others are who they were");
+        drop(go_on);
+        thread.join().unwrap();
+        while process.has_thread(tid) {
+            thread::yield_now();
+        }
+        assert_eq!(ThreadUser::of(&process, tid, None), None);
+    }
+
+    #[test]
+    fn another_process_can_ask_by_either_file() {
+        let tid = own_tid();
+        let own = Some(rustix::process::geteuid().as_raw());
+        let pidfd = pidfd(tid).ok();
+        for pidfd in [None, pidfd.as_ref().map(AsFd::as_fd)] {
+            let thread = KnownCaller::of(file_of_thread(tid, pidfd).unwrap(), tid).unwrap();
+            assert_eq!(thread.uid(), own);
+        }
+        let file = File::open("/dev/null").unwrap().into();
+        assert!(KnownCaller::of(file, tid).is_none(), "it tells of no thread");
     }
 }

@@ -64,6 +64,7 @@ pub use cancel_token::CancelToken;
 pub use client_memory::{ClientMemory, Fault, PinnedMemory};
 pub use client_thread::ClientThread;
 pub use conversation::Conversation;
+pub use credentials::ThreadUser;
 pub use delivery::IncomingTransaction;
 pub use device_ring::lanes_wanted_after;
 pub use exhausted::ExhaustedLimit;

@@ -112,6 +112,20 @@ pub fn wake_all(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX.cast_unsigned());
 }
 
+/// Whether the kernel lets a thread sleep on several words, as those that serve rings and lanes do.
+///
+/// # Errors
+///
+/// `Unsupported` before Linux 5.16.
+pub fn are_available() -> io::Result<()> {
+    let flags = futex::WaitvFlags::empty();
+    match futex::waitv(&[], flags, None, ClockId::Monotonic) {
+        Err(Errno::NOSYS) => Err(Errno::NOSYS.into()),
+        // To sleep on none is an error anywhere.
+        _ => Ok(()),
+    }
+}
+
 /// Sleeps until a bell is rung or `control` is woken, while `control` has the value 0 and the bells are
 /// [asleep](BellState::Asleep); or for that long, if that is said. May end early.
 ///

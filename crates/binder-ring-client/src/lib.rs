@@ -25,6 +25,7 @@ mod kernel;
 pub mod lane;
 mod ring;
 mod spin;
+mod thread_directory;
 mod thread_info;
 
 pub use caller::{CallMemory, RingSystem, SleepEnd};
@@ -32,4 +33,5 @@ pub use exchange::{ReadWait, RingOutcome};
 pub use kernel::KernelCalls;
 pub use ring::{ClientRing, MARKED, check_segment};
 pub use spin::SpinHistory;
+pub use thread_directory::{CallerThread, ProcEntry};
 pub use thread_info::ThreadInfo;

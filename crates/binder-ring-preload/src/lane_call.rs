@@ -310,7 +310,8 @@ impl LaneServing for LaneCall<'_, '_> {
         // SAFETY: the driver reads and writes a `LaneAccept`, which is of numbers alone.
         let ask = |wish: &mut LaneAccept| unsafe { self.device.ask(ANYBINDER_LANE_ACCEPT, wish) };
         let (accepted, files) = take_offer(ask)?;
-        Some((accepted, self.lanes().serve(files, |pages| self.make_room(pages))?))
+        let served = self.lanes().serve(&accepted, files, |pages| self.make_room(pages))?;
+        Some((accepted, served))
     }
 
     fn give_back_served(&self, served: ProgramServed) {

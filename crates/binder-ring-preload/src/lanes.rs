@@ -13,16 +13,17 @@ use binder_lane::layout::SEGMENT_BYTES;
 use binder_lane::{CallLeft, LaneId, LaneSegment};
 use binder_ring::SlotIndex;
 use binder_ring::layout::SLOTS;
-use binder_ring_client::ClientRing;
 use binder_ring_client::lane::{
     ServedLanes, ServedPlace as _, ThreadLanes, create_segment, map_segment,
 };
+use binder_ring_client::{CallerThread, ClientRing};
+use binder_uapi::LaneAccept;
 use rustix::fd::OwnedFd;
 
 use crate::program_memory::thread_pointer;
 use crate::room::Room;
 use crate::room_buffers::{RoomBuffers, TakenBuffer};
-use crate::served::{CallerThread, ProgramServed};
+use crate::served::ProgramServed;
 
 /// What the threads with slots in a ring have of lanes.
 pub(crate) struct RingLanes {
@@ -199,10 +200,11 @@ impl RingLanes {
     /// What the program has of a lane by which it is called, with these files. None if it cannot have it.
     pub(crate) fn serve(
         &self,
+        accepted: &LaneAccept,
         [segment, caller]: [OwnedFd; 2],
         make: impl Fn(u32) -> Option<Room>,
     ) -> Option<ProgramServed> {
-        let caller = CallerThread::of(&caller)?;
+        let caller = CallerThread::of(&caller, accepted.sender_tid)?;
         let segment = MappedSegment { start: map_segment(&segment).ok()? };
         let longest = segment.get().head().request.longest.load(Ordering::Relaxed);
         let buffer = self.buffers.take(longest, make)?;

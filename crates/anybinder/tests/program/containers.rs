@@ -138,7 +138,7 @@ anybinder oci delete --force {id}
     let [by_ring, by_ioctls] = ["a ring", "ioctls"].map(played);
     if told.starts_with(&by_ioctls) {
         binder_testkit::skip(
-            "this kernel does not say who calls (Linux 6.13), so there is no ring",
+            "threads cannot sleep on several words (Linux 5.16), so there is no ring",
         );
         return;
     }

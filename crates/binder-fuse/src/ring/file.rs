@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use binder_core::{Errno, FdWork, ProcessKey, Standing};
 use binder_frontend::RequestContext;
 use binder_lane::LaneNote;
-use binder_os::{RingMemory, ring_memory};
+use binder_os::{RingMemory, ThreadUser, ring_memory};
 use binder_ring::layout::{
     CALLS_BY_LANES, CallCount, DATA_BYTES, IN_NO_CALL, IS_LOOPER, LANES, SERVES_LANES, SLOTS,
     SlotHead,
@@ -86,7 +86,7 @@ pub(crate) struct RingFile {
 struct RingSlot {
     tid: u32,
     /// The user as whom the thread was bound.
-    uid: u32,
+    user: ThreadUser,
     /// The owner that the client had noted then.
     owner: u32,
     /// The call under way.
@@ -136,7 +136,7 @@ pub(super) struct TakenRequest {
     /// The thread of the slot.
     pub(super) tid: u32,
     /// The user that it was when it made itself known, by an ioctl.
-    pub(super) uid: u32,
+    pub(super) user: ThreadUser,
     pub(super) kind: RequestKind,
     pub(super) call: BinderWriteRead,
     /// The files that the call before it brings.
@@ -229,12 +229,12 @@ impl RingFile {
         before.is_some_and(|before| now - before < BUSY_WITHIN)
     }
 
-    /// Makes a slot that of thread `tid`, for good, which is user `uid` until it says otherwise.
-    pub(super) fn bind(&self, slot: SlotIndex, tid: u32, uid: u32) {
+    /// Makes a slot that of thread `tid`, for good, which is this user until it says otherwise.
+    pub(super) fn bind(&self, slot: SlotIndex, tid: u32, user: ThreadUser) {
         let SlotHead { owner, lane_note, .. } = self.memory.segment().slot(slot);
         let owner = owner.load(Ordering::Relaxed);
         if let Some(known) = self.slot(slot).as_mut().filter(|it| it.tid == tid) {
-            (known.uid, known.owner) = (uid, owner);
+            (known.user, known.owner) = (user, owner);
             return;
         }
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -245,12 +245,17 @@ impl RingFile {
         // Another thread has done what is noted there.
         lane_note.store(0, Ordering::Relaxed);
         match &mut *self.slot(slot) {
-            Some(known) => (known.tid, known.uid, known.owner) = (tid, uid, owner),
+            Some(known) => (known.tid, known.user, known.owner) = (tid, user, owner),
             unbound => {
-                let slot = RingSlot { tid, uid, owner, call: None, wait: None, moved: None };
+                let slot = RingSlot { tid, user, owner, call: None, wait: None, moved: None };
                 *unbound = Some(Box::new(slot));
             }
         }
+    }
+
+    /// Whether all slots are threads' own.
+    pub(super) fn is_full(&self) -> bool {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner).len() >= SLOTS as usize
     }
 
     /// The slot of a thread.
@@ -263,7 +268,7 @@ impl RingFile {
         let segment = self.memory.segment();
         let mut bound = self.slot(slot);
         // The thread of a slot that is not bound makes the ioctl that binds it; and a thread makes one call at a time.
-        let RingSlot { tid, uid, owner, call, moved, .. } =
+        let RingSlot { tid, user, owner, call, moved, .. } =
             bound.as_deref_mut().filter(|it| it.call.is_none())?;
         let head = segment.slot(slot);
         if !head.word.is_posted() {
@@ -278,9 +283,9 @@ impl RingFile {
         let id = RingCallId::new(self.number, slot, sequence);
         let request = segment.read_request(slot);
         *call = Some(RingCall { id, request, was_interrupted: false });
-        let (process, tid, uid, moved) = (self.process, *tid, *uid, moved.take());
+        let (process, tid, user, moved) = (self.process, *tid, *user, moved.take());
         let RingRequest { kind, call, .. } = request;
-        Some(TakenRequest { process, id, tid, uid, kind, call, moved })
+        Some(TakenRequest { process, id, tid, user, kind, call, moved })
     }
 
     /// Notes that a signal wants to end a call.

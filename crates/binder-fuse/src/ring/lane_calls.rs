@@ -122,9 +122,9 @@ impl DeviceState {
             place: u32::try_from(lane.server.place).unwrap_or(u32::MAX),
             sender_pid: lane.target.sender_pid,
             sender_euid: lane.caller.uid,
+            sender_tid: lane.caller.tid,
             ptr: lane.target.name.ptr,
             cookie: lane.target.name.cookie,
-            ..LaneAccept::default()
         };
         Ok((accepted, offer))
     }
@@ -313,13 +313,13 @@ impl SessionShared {
         let ring = file.ring().filter(|ring| ring.calls_by_lanes()).ok_or(Errno::EINVAL)?;
         // A thread that calls by a lane waits there, whatever the file's mode.
         let is_nonblocking = file.mode().is_nonblocking();
-        if is_nonblocking || file.has_filter() || file.caller_uid(tid) != Some(uid) {
+        if is_nonblocking || file.has_filter() || !file.is_caller(tid, uid) {
             return Err(Errno::EPERM);
         }
         let charges = [file.another_charge()?, file.another_charge()?];
         let segment = file.take_memfd(tid, fd)?;
         ring_memory::check_segment(&segment, SEGMENT_BYTES).map_err(|error| errno(&error))?;
-        let thread = file.thread_pidfd(tid).ok_or(Errno::EPERM)?;
+        let thread = file.file_of_caller(tid).ok_or(Errno::EPERM)?;
         let offer = LaneOffer { segment, thread, _charges: charges };
         let file = file.clone();
         Ok(LaneWish { process, tid, uid, handle, ring, file, offer })

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "a buffer is filled through a pointer")]
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use binder_lane::LaneSegment;
 use binder_ring_client::SleepEnd;
@@ -13,7 +13,7 @@ use rustix::time::{ClockId, Timespec};
 
 use super::{LaneContext, errno};
 use crate::binder_device::ioctl;
-use crate::credentials;
+use crate::credentials::KnownCaller;
 use crate::lane_memory::{LaneBuffers, LaneMemory};
 
 /// What this process has of a lane by which it is called.
@@ -23,15 +23,18 @@ pub(crate) struct DeviceServed {
     /// Where the call lies, until it is freed.
     buffer: usize,
     /// The thread that calls.
-    caller: OwnedFd,
+    caller: KnownCaller,
 }
 
 impl DeviceServed {
     /// That of a lane with this segment, and this thread that calls.
-    pub(super) fn new([file, caller]: [OwnedFd; 2], buffers: &LaneBuffers) -> Option<Self> {
+    pub(super) fn new(
+        accepted: &LaneAccept,
+        [file, caller]: [OwnedFd; 2],
+        buffers: &LaneBuffers,
+    ) -> Option<Self> {
         let memory = LaneMemory::map(&file).ok()?;
-        // A kernel that does not tell who calls has no lanes.
-        credentials::fsuid(caller.as_fd()).ok()?;
+        let caller = KnownCaller::of(caller, accepted.sender_tid)?;
         let buffer = buffers.take()?;
         Some(Self { memory, buffer, caller })
     }
@@ -43,7 +46,7 @@ impl ServedPlace for DeviceServed {
     }
 
     fn caller_uid(&self) -> Option<u32> {
-        credentials::fsuid(self.caller.as_fd()).ok()
+        self.caller.uid()
     }
 }
 
@@ -59,7 +62,8 @@ impl LaneServing for LaneContext<'_, '_> {
             ioctl(self.device, ANYBINDER_LANE_ACCEPT, wish).map_err(|error| errno(&error))
         };
         let (accepted, files) = take_offer(ask)?;
-        Some((accepted, DeviceServed::new(files, &self.lanes.buffers)?))
+        let served = DeviceServed::new(&accepted, files, &self.lanes.buffers)?;
+        Some((accepted, served))
     }
 
     fn give_back_served(&self, served: DeviceServed) {

@@ -47,7 +47,7 @@ fn check_in(user: User, delivery: &str, doors: &str, lines: &str) {
     let world = ["--delivery", delivery];
     let mut doors = doors;
     if stage.run_script(user, &world, "echo $LD_PRELOAD").trim().is_empty() && doors != "fuse" {
-        skip("this kernel does not say who calls (Linux 6.13), so there is no ring");
+        skip("threads cannot sleep on several words (Linux 5.16), so there is no ring");
         doors = "fuse";
     }
     let script = format!(

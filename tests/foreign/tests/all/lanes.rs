@@ -90,6 +90,15 @@ fn a_program_that_knows_nothing_of_lanes_serves_them() {
     }
 }
 
+/// Threads of which the driver has no pidfd, as on older kernels: each is known by its directory in /proc, and nothing tells of its end.
+#[test]
+fn threads_without_a_descriptor_serve_lanes() {
+    let stage = stage_with(&["lane_server"]);
+    let script = "ANYBINDER_LANES=4 \"$(dirname \"$0\")/lane_server\"";
+    let said = stage.run_script(User::Myself, &["--limit", "descriptors=4"], script);
+    assert_eq!(said.lines().last(), Some("filtered"), "{said}");
+}
+
 /// Signals, jumps, threads that end, forks, closes and stops, all at once.
 #[test]
 fn disturbed_programs_get_their_own_answers_by_lanes() {

@@ -43,7 +43,7 @@ fn play_all(stage: &Stage, program: &str) {
     for &user in User::all() {
         assert_eq!(stage.run_in(user, &["--no-ring"], program, &["way"]), "by ioctls\n");
         if stage.run_in(user, PRELOADED, program, &["way"]) != "by a ring\n" {
-            skip("this kernel does not say who calls (Linux 6.13), so there is no ring");
+            skip("threads cannot sleep on several words (Linux 5.16), so there is no ring");
             return;
         }
         let is_root = matches!(user, User::Myself) && rustix::process::geteuid().is_root();
@@ -71,7 +71,7 @@ fn threads_that_begin_at_once_have_a_ring() {
     let stage = stage();
     for &user in User::all() {
         if stage.run_in(user, PRELOADED, PROGRAM, &["way"]) != "by a ring\n" {
-            return skip("this kernel does not say who calls (Linux 6.13), so there is no ring");
+            return skip("threads cannot sleep on several words (Linux 5.16), so there is no ring");
         }
         let said = stage.run_in(user, PRELOADED, PROGRAM, &["ways"]);
         assert_eq!(said, "400 of 400 by a ring\n", "as {user:?}");
@@ -103,7 +103,7 @@ echo bound and free"#;
     let (stage, benchmark) = (stage(), stage_of("rawbinder"));
     for &user in User::all() {
         if stage.run_in(user, PRELOADED, PROGRAM, &["way"]) != "by a ring\n" {
-            return skip("this kernel does not say who calls (Linux 6.13), so there is no ring");
+            return skip("threads cannot sleep on several words (Linux 5.16), so there is no ring");
         }
         assert_eq!(
             benchmark.run_script(user, PRELOADED, script),
