@@ -6,6 +6,8 @@ mod conformance;
 mod differential;
 mod dist;
 mod emulate;
+mod guests;
+mod kernel_bench;
 mod matrix;
 mod miri;
 mod oracle;
@@ -53,6 +55,8 @@ enum Task {
     Dist(dist::DistOptions),
     /// Tries the static program on the kernels of distributions, in guests, and refreshes docs/requirements.md
     Matrix(matrix::MatrixOptions),
+    /// Counts what a call takes by each way beside a kernel's own driver, in guests, and refreshes docs/benchmarks.md
+    KernelBench(kernel_bench::KernelBenchOptions),
     /// Runs everything that must pass before a push
     Ci,
 }
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         Task::Package(options) => package::run(&options),
         Task::Dist(options) => dist::run(&options),
         Task::Matrix(options) => matrix::run(&options),
+        Task::KernelBench(options) => kernel_bench::run(&options),
         Task::Ci => ci::run(),
     };
     match result {

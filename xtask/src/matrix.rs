@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::Failure;
 use crate::dist;
 use crate::dist::Architecture;
+use crate::guests;
 use crate::oracle;
 use crate::workspace::{cargo, output_of_guest, regenerate, root, succeed, target_dir};
 
@@ -105,7 +106,10 @@ fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
     }
     let libraries = directory.join("libraries");
     if !options.no_checks && architecture.name() == std::env::consts::ARCH {
-        copy_with_libraries(&target_dir().join("debug/conformance"), &libraries)?;
+        // As those clients are that call by shared memory.
+        succeed(&mut cargo(&["build", "--package", "conformance", "--bin", "conformance"]))?;
+        let program = target_dir().join("debug/conformance");
+        guests::copy_with_libraries(&program, "conformance_dynamic", &libraries)?;
     } else if libraries.exists() {
         fs::remove_dir_all(&libraries)?;
     }
@@ -117,24 +121,6 @@ fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
     compile_for_32_bits(architecture, &programs.join(CLIENT_32))?;
     fs::copy(root().join("tools/kernel-vm/matrix.sh"), directory.join("matrix.sh"))?;
     Ok(directory)
-}
-
-/// Builds the checks as a program with libraries, as the clients have them that call by shared memory, and puts both where guests
-/// are to have them.
-fn copy_with_libraries(program: &Path, guest_root: &Path) -> Result<(), Failure> {
-    succeed(&mut cargo(&["build", "--package", "conformance", "--bin", "conformance"]))?;
-    let listed = Command::new("ldd").arg(program).output()?;
-    let listed = String::from_utf8(listed.stdout)?;
-    // The kernel's own has no path.
-    let paths = listed.split_ascii_whitespace().filter(|word| word.starts_with('/'));
-    for path in paths.map(Path::new) {
-        let place = guest_root.join(path.strip_prefix("/")?);
-        fs::create_dir_all(place.parent().ok_or("a library is no directory")?)?;
-        fs::copy(path, place)?;
-    }
-    fs::create_dir_all(guest_root.join("bin"))?;
-    fs::copy(program, guest_root.join("bin/conformance_dynamic"))?;
-    Ok(())
 }
 
 /// Compiles the 32-bit client, where there is a compiler for it: it needs no library.
@@ -157,19 +143,7 @@ fn compile_for_32_bits(architecture: Architecture, program: &Path) -> Result<(),
 }
 
 fn run_in_guest(suite: &str, options: &MatrixOptions, share: &Path) -> Result<String, Failure> {
-    let architecture = options.architecture;
-    let caches = std::env::var("HOME").map_err(|_| "there is no $HOME")?;
-    let name = format!("{suite}-{}", architecture.name());
-    let guest = Path::new(&caches).join(".cache/kernel-vm/matrix").join(name);
-    let machine = || {
-        let mut command = Command::new(root().join("tools/kernel-vm/kernel-vm.sh"));
-        command.env("KERNEL_VM_DIR", &guest).env("KERNEL_VM_ARCH", architecture.name());
-        command
-    };
-    if !guest.join("initrd").exists() {
-        succeed(machine().args(["setup", suite]))?;
-    }
-    let mut command = machine();
+    let mut command = guests::machine(suite, options.architecture)?;
     command.args(["run", "-t", "1800", "-x", "binder=no", "-S"]).arg(share);
     command.arg(if options.no_checks {
         "NO_CHECKS=yes sh /host/matrix.sh"
