@@ -349,7 +349,7 @@ impl RequestReader<'_> {
                 let slept = list.sleep(watcher, &shared.rings, &mut found);
                 self.end_wait();
                 if let Err(error) = slept {
-                    // Kernels before 5.16 cannot wait for several words, nor tell a caller's uid, so there are no rings.
+                    // Before Linux 5.16 no thread can wait for several words, so there are no rings.
                     if error.kind() == io::ErrorKind::Unsupported {
                         tracing::debug!(%error, "rings cannot be watched");
                     } else {
