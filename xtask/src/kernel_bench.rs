@@ -27,7 +27,7 @@ const WAYS: [(&str, &str); 4] = [
 /// Which guests are asked.
 #[derive(clap::Args)]
 pub(crate) struct KernelBenchOptions {
-    /// Debian's suites, whose kernels are compared with
+    /// Debian's suites, whose kernels are compared with: the page has these alone then
     #[arg(
         long = "suites",
         value_delimiter = ',',

@@ -104,14 +104,12 @@ fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
         let checks = oracle::build_static(architecture, "conformance", "conformance")?;
         fs::copy(checks, programs.join("conformance"))?;
     }
-    let libraries = directory.join("libraries");
     if !options.no_checks && architecture.name() == std::env::consts::ARCH {
         // As those clients are that call by shared memory.
         succeed(&mut cargo(&["build", "--package", "conformance", "--bin", "conformance"]))?;
-        let program = target_dir().join("debug/conformance");
+        let (program, libraries) =
+            (target_dir().join("debug/conformance"), directory.join("libraries"));
         guests::copy_with_libraries(&program, "conformance_dynamic", &libraries)?;
-    } else if libraries.exists() {
-        fs::remove_dir_all(&libraries)?;
     }
     for client in CLIENTS {
         let mut compiler = Command::new(architecture.tool("gcc"));
