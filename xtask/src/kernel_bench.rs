@@ -27,7 +27,7 @@ const WAYS: [(&str, &str); 4] = [
 /// Which guests are asked.
 #[derive(clap::Args)]
 pub(crate) struct KernelBenchOptions {
-    /// Debian's suites, whose kernels are compared with: the page has these alone then
+    /// Debian's suites, whose kernels are compared with: the page has these alone of the processor then
     #[arg(
         long = "suites",
         value_delimiter = ',',
@@ -36,6 +36,10 @@ pub(crate) struct KernelBenchOptions {
     )]
     suites: Vec<String>,
 
+    /// Of which processor the guests are; the page keeps what it has of the other
+    #[arg(long, value_enum, default_value = "x86-64")]
+    architecture: Architecture,
+
     /// Of how many calls the mean is taken
     #[arg(long, default_value_t = 6000)]
     calls: u32,
@@ -43,33 +47,48 @@ pub(crate) struct KernelBenchOptions {
 
 /// Counts in all of them, and rewrites the page's table.
 pub(crate) fn run(options: &KernelBenchOptions) -> Result<(), Failure> {
-    let share = share()?;
-    let mut table = head();
+    let architecture = options.architecture;
+    let share = share(architecture)?;
+    let mut counted = String::new();
     for suite in &options.suites {
-        let mut command = guests::machine(suite, Architecture::X86_64)?;
+        let mut command = guests::machine(suite, architecture)?;
         command.args(["run", "-i", "-t", "600", "-S"]).arg(&share);
         command.arg(format!("sh /host/bench.sh {}", options.calls));
         let output = output_of_guest(&mut command)?;
         let rows = rows(&output).ok_or_else(|| format!("the guest of {suite} said:\n{output}"))?;
         print!("{rows}");
-        table.push_str(&rows);
+        counted.push_str(&rows);
     }
-    regenerate(PAGE, (BEGIN, END), |_| table)
+    regenerate(PAGE, (BEGIN, END), |old| table(old, architecture, &counted))
+}
+
+/// The table with new rows of a processor; those of the other stay.
+fn table(old: &str, architecture: Architecture, counted: &str) -> String {
+    let rows_of = |processor: Architecture| {
+        if processor == architecture {
+            return counted.to_owned();
+        }
+        // So Debian's kernels are named.
+        let suffix = format!("-{} ", processor.debian());
+        let kernel = |row: &&str| row.split('|').nth(1).is_some_and(|it| it.ends_with(&suffix));
+        old.lines().filter(kernel).map(|row| format!("{row}\n")).collect()
+    };
+    [head(), rows_of(Architecture::X86_64), rows_of(Architecture::Aarch64)].concat()
 }
 
 /// Puts together what the guests run; they see it as /host.
-fn share() -> Result<PathBuf, Failure> {
-    let directory = target_dir().join("kernel-bench");
+fn share(architecture: Architecture) -> Result<PathBuf, Failure> {
+    let directory = target_dir().join("kernel-bench").join(architecture.name());
     let (programs, libraries) = (directory.join("bin"), directory.join("libraries"));
     fs::create_dir_all(&programs)?;
-    let program = dist::build_program(dist::PROGRAM, Architecture::X86_64)?;
+    let program = dist::build_program(dist::PROGRAM, architecture)?;
     fs::copy(program, programs.join("anybinder"))?;
     for name in ["ipcbase", "rawbinder"] {
         let built = directory.join(name);
-        let mut compiler = Command::new("gcc");
+        let mut compiler = Command::new(architecture.tool("gcc"));
         compiler.args(["-O2", "-pthread", "-o"]).arg(&built);
         succeed(compiler.arg(root().join("tests/raw").join(name).with_extension("c")))?;
-        guests::copy_with_libraries(&built, name, &libraries)?;
+        guests::copy_with_libraries(architecture, &built, name, &libraries)?;
     }
     fs::copy(root().join("tools/kernel-vm/bench.sh"), directory.join("bench.sh"))?;
     Ok(directory)
@@ -142,5 +161,12 @@ mod tests {
         );
         assert_eq!(rows(&output.replace("bench ring", "nothing")), None);
         assert_eq!(head().lines().map(|line| line.matches('|').count()).max(), Some(8));
+    }
+
+    #[test]
+    fn rows_of_the_other_processor_stay() {
+        let old = format!("{}| 6.1-amd64 | 1 |\n| 6.1-arm64 | 2 |\n", head());
+        let new = table(&old, Architecture::X86_64, "| 6.2-amd64 | 3 |\n");
+        assert_eq!(new, format!("{}| 6.2-amd64 | 3 |\n| 6.1-arm64 | 2 |\n", head()));
     }
 }

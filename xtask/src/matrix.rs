@@ -13,7 +13,7 @@ use crate::dist;
 use crate::dist::Architecture;
 use crate::guests;
 use crate::oracle;
-use crate::workspace::{cargo, output_of_guest, regenerate, root, succeed, target_dir};
+use crate::workspace::{output_of_guest, regenerate, root, succeed, target_dir};
 
 const PAGE: &str = "docs/requirements.md";
 const BEGIN: &str = "<!-- begin: cargo xtask matrix -->\n";
@@ -101,15 +101,13 @@ fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
     };
     fs::copy(program, programs.join("anybinder"))?;
     if !options.no_checks {
-        let checks = oracle::build_static(architecture, "conformance", "conformance")?;
-        fs::copy(checks, programs.join("conformance"))?;
-    }
-    if !options.no_checks && architecture.name() == std::env::consts::ARCH {
+        let checks =
+            |target: String| oracle::build_for(architecture, &target, "conformance", "conformance");
+        fs::copy(checks(architecture.target())?, programs.join("conformance"))?;
         // As those clients are that call by shared memory.
-        succeed(&mut cargo(&["build", "--package", "conformance", "--bin", "conformance"]))?;
-        let (program, libraries) =
-            (target_dir().join("debug/conformance"), directory.join("libraries"));
-        guests::copy_with_libraries(&program, "conformance_dynamic", &libraries)?;
+        let dynamic = checks(architecture.dynamic_target())?;
+        let libraries = directory.join("libraries");
+        guests::copy_with_libraries(architecture, &dynamic, "conformance_dynamic", &libraries)?;
     }
     for client in CLIENTS {
         let mut compiler = Command::new(architecture.tool("gcc"));

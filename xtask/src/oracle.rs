@@ -39,27 +39,28 @@ pub(crate) fn run(filter: Option<&str>) -> Result<(), Failure> {
 
 /// Builds a program so that it runs without libraries, into a directory for the guest.
 pub(crate) fn build_for_guest(package: &str, program: &str) -> Result<PathBuf, Failure> {
-    let built = build_static(Architecture::X86_64, package, program)?;
+    let architecture = Architecture::X86_64;
+    let built = build_for(architecture, &architecture.target(), package, program)?;
     let share = target_dir().join("oracle/share");
     fs::create_dir_all(&share)?;
     fs::copy(built, share.join(program))?;
     Ok(share)
 }
 
-/// Builds a program that runs without libraries, and returns where it is. It has the C library of the release artefacts.
-pub(crate) fn build_static(
+/// Builds a program for a target of a processor, and returns where it is.
+pub(crate) fn build_for(
     architecture: Architecture,
+    target: &str,
     package: &str,
     program: &str,
 ) -> Result<PathBuf, Failure> {
-    let target = architecture.target();
-    let mut build = cargo(&["build", "--package", package, "--bin", program, "--target", &target]);
-    architecture.cross_compile(&target, &mut build);
+    let mut build = cargo(&["build", "--package", package, "--bin", program, "--target", target]);
+    architecture.cross_compile(target, &mut build);
     // Other flags, so another directory: the workspace's own artifacts stay fresh.
     let directory = target_dir().join("oracle");
     build.arg("--target-dir").arg(&directory);
     let built = succeed(build.env("RUSTFLAGS", "-C strip=symbols"));
-    built.map_err(|failure| format!("{failure}\n{}", architecture.advice()))?;
+    built.map_err(|failure| format!("{failure}\n{}", architecture.advice(target)))?;
     Ok(directory.join(target).join("debug").join(program))
 }
 

@@ -57,7 +57,7 @@ impl NotifyListener {
             Err(TryLockError::WouldBlock) => return None,
         };
         // Should it fail, the supervisor's thread wakes in vain.
-        let _ = self.listener.shut(&self.poll);
+        let _ = self.listener.pause(&self.poll);
         Some(Expectation { of: self, _taking: taking })
     }
 }
@@ -73,7 +73,7 @@ impl Expectation<'_> {
 
 impl Drop for Expectation<'_> {
     fn drop(&mut self) {
-        if let Err(error) = self.of.listener.open(&self.of.poll) {
+        if let Err(error) = self.of.listener.resume(&self.of.poll) {
             tracing::error!(%error, "the supervisor is told of no further calls");
         }
     }

@@ -29,7 +29,7 @@ pub struct NotifyFd {
     is_steadfast: bool,
 }
 
-/// By which a thread waits for calls. It can be shut for a while: then other threads take them.
+/// By which a thread waits for calls. It can be paused: then other threads take them.
 #[derive(Debug)]
 pub struct NotifyPoll {
     epoll: OwnedFd,
@@ -221,7 +221,7 @@ impl NotifyFd {
         self.is_steadfast
     }
 
-    /// Makes a [`NotifyPoll`], which is open.
+    /// Makes a [`NotifyPoll`], which is not paused.
     ///
     /// # Errors
     ///
@@ -238,29 +238,29 @@ impl NotifyFd {
     /// # Errors
     ///
     /// As epoll_wait(2).
-    pub fn wait(&self, ear: &NotifyPoll) -> io::Result<bool> {
+    pub fn wait(&self, poll: &NotifyPoll) -> io::Result<bool> {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
-        rustix::io::retry_on_intr(|| epoll::wait(&ear.epoll, &mut events[..], None))?;
+        rustix::io::retry_on_intr(|| epoll::wait(&poll.epoll, &mut events[..], None))?;
         let flags = events[0].flags;
         Ok(flags.contains(EventFlags::IN))
     }
 
-    /// Shuts `ear`, so that no thread is woken there by a call that another thread is about to take.
+    /// Pauses `poll`, so that no thread is woken there by a call that another thread is about to take.
     ///
     /// # Errors
     ///
     /// As epoll_ctl(2).
-    pub fn shut(&self, ear: &NotifyPoll) -> io::Result<()> {
-        Ok(epoll::modify(&ear.epoll, &self.fd, EventData::new_u64(0), EventFlags::empty())?)
+    pub fn pause(&self, poll: &NotifyPoll) -> io::Result<()> {
+        Ok(epoll::modify(&poll.epoll, &self.fd, EventData::new_u64(0), EventFlags::empty())?)
     }
 
-    /// Opens `ear` again; a call that has come meanwhile wakes its thread.
+    /// Resumes `poll`; a call that has come meanwhile wakes its thread.
     ///
     /// # Errors
     ///
     /// As epoll_ctl(2).
-    pub fn open(&self, ear: &NotifyPoll) -> io::Result<()> {
-        Ok(epoll::modify(&ear.epoll, &self.fd, EventData::new_u64(0), EventFlags::IN)?)
+    pub fn resume(&self, poll: &NotifyPoll) -> io::Result<()> {
+        Ok(epoll::modify(&poll.epoll, &self.fd, EventData::new_u64(0), EventFlags::IN)?)
     }
 
     /// Takes the next trapped call, if one comes `within` some time. Of all who share a listener one may do

@@ -258,9 +258,9 @@ fn a_trapped_call_is_answered() {
     });
     drop(its);
     let listener = NotifyFd::receive(&ours).unwrap().unwrap();
-    let ear = listener.poll().unwrap();
+    let poll = listener.poll().unwrap();
     let next = || {
-        while listener.wait(&ear).unwrap() {
+        while listener.wait(&poll).unwrap() {
             if let Some(trapped) = listener.take(Duration::ZERO).unwrap() {
                 return Some(trapped);
             }

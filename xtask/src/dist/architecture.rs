@@ -36,6 +36,11 @@ impl Architecture {
         format!("{}-unknown-linux-musl", self.name())
     }
 
+    /// The compiler's target for programs with Debian's C library.
+    pub(crate) fn dynamic_target(self) -> String {
+        format!("{}-unknown-linux-gnu", self.name())
+    }
+
     /// A tool that makes programs for it: Debian's cross compiler, where it is not this machine's.
     pub(crate) fn tool(self, name: &str) -> String {
         if self.is_own() { name.to_owned() } else { format!("{}-linux-gnu-{name}", self.name()) }
@@ -59,13 +64,12 @@ impl Architecture {
     }
 
     /// What is to be done where its programs could not be built.
-    pub(crate) fn advice(self) -> String {
+    pub(crate) fn advice(self, target: &str) -> String {
         let packages = if self.is_own() {
             "musl-tools".to_owned()
         } else {
             format!("gcc-{}-linux-gnu libc6-dev-{}-cross", self.name(), self.debian())
         };
-        let target = self.target();
         format!(
             "is there all that it needs? try: rustup target add {target}; apt-get install {packages}"
         )

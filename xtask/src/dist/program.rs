@@ -26,7 +26,8 @@ pub(crate) fn build(name: &str, architecture: Architecture) -> Result<PathBuf, F
         // Not by the environment, which the build of the preloaded library would see as well.
         command.args(["--config", &format!("target.{target}.rustflags = ['{option}']")]);
     }
-    succeed(&mut command).map_err(|failure| format!("{failure}\n{}", architecture.advice()))?;
+    let built = succeed(&mut command);
+    built.map_err(|failure| format!("{failure}\n{}", architecture.advice(&target)))?;
     let program = target_dir().join(target).join("dist").join(name);
     let bytes = fs::metadata(&program)?.len();
     if bytes > MAX_BYTES {
