@@ -2,7 +2,7 @@
 //
 //   gcc -O2 -pthread -o lane_client lane_client.c
 //   lane_client SERVER        plays all scenes, with ANYBINDER_LANES=4 and a service: `SERVER server` of lane_checks
-//   lane_client SERVER way    says which way its calls go
+//   lane_client SERVER way    says which way the calls of the last of many threads go
 //
 // How many calls the driver has seen is what its statistics say, so nothing else may use it meanwhile.
 #include "another_server.h"
@@ -33,6 +33,23 @@ static void warm_up(void)
 {
 	if (!passes_by(device))
 		errx(1, "calls do not pass the driver by");
+}
+
+enum { OTHERS = 16 };
+static pthread_barrier_t have_called;
+
+static void *call_once(void *unused)
+{
+	CHECK(ask(device, ECHO, 5) == 5);
+	pthread_barrier_wait(&have_called);
+	pause();
+	return unused;
+}
+
+static void *tell_way(void *unused)
+{
+	puts(passes_by_within(50, device) ? "by a lane" : "by the driver");
+	return unused;
 }
 
 static int open_large(void)
@@ -355,7 +372,12 @@ int main(int argc, char **argv)
 	start_service(serve_by_another);
 	device = open_large();
 	if (argc == 3 && !strcmp(argv[2], "way")) {
-		puts(passes_by_within(50, device) ? "by a lane" : "by the driver");
+		pthread_t thread;
+		CHECK(pthread_barrier_init(&have_called, NULL, OTHERS + 1) == 0);
+		for (int other = 0; other < OTHERS; other++)
+			CHECK(pthread_create(&thread, NULL, call_once, NULL) == 0);
+		pthread_barrier_wait(&have_called);
+		CHECK(pthread_create(&thread, NULL, tell_way, NULL) == 0 && pthread_join(thread, NULL) == 0);
 		return 0;
 	}
 	handlers_device = open_client();

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use binder_core::{CopyFault, Errno, MappingArea, ProcessKey};
 use binder_frontend::{CallingThread, Cancelled, RequestContext};
 use binder_os::client_files::{self, TakeError};
+use binder_os::credentials::ThreadReference;
 use binder_os::{
     ClientThread, FileId, FuseDevice, PinnedMemory, ThreadStatus, ThreadUser, ThreadWatch,
-    client_thread, credentials, proc_files,
+    client_thread, proc_files,
 };
 
 use crate::blocking_pool::BlockingPool;
@@ -183,9 +184,10 @@ impl ClientFile {
         self.caller(tid).is_some_and(|user| user.uid == uid)
     }
 
-    /// A file by which a server can ask for the user of a thread that has called, and waits for the answer.
-    pub(crate) fn file_of_caller(&self, tid: u32) -> Option<OwnedFd> {
-        self.with_pidfd(tid, |pidfd| credentials::file_of_thread(tid, pidfd).ok())
+    /// By what a server can ask for the user of a thread that has called, and waits for the answer.
+    pub(crate) fn reference_to_caller(&self, tid: u32) -> Option<ThreadReference> {
+        let process = self.known.pidfd.as_fd();
+        self.with_pidfd(tid, |pidfd| ThreadReference::of(tid, pidfd, process).ok())
     }
 
     /// Uses the pidfd, if there is one, of a thread that has called.

@@ -8,10 +8,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 
 use binder_ring_client::{CallerThread, ProcEntry, ThreadInfo};
-use rustix::fs::{Mode, OFlags};
 use rustix::process::PidfdFlags;
 
 use crate::client_memory::ClientMemory;
+use crate::proc_files;
 
 /// The user of a thread.
 ///
@@ -45,18 +45,35 @@ impl ThreadUser {
     }
 }
 
-/// A file by which another process can find a living thread, to ask who it is: a pidfd, or the thread's name in our /proc. Its directory
-/// would be a way to all of that.
-///
-/// # Errors
-///
-/// As open(2) and fcntl(2).
-pub fn file_of_thread(tid: u32, pidfd: Option<BorrowedFd<'_>>) -> io::Result<OwnedFd> {
-    match pidfd {
-        Some(pidfd) if pidfds_tell() => pidfd.try_clone_to_owned(),
-        _ => {
-            let path = format!("/proc/{tid}/comm");
-            Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+/// By what another process can find a living thread, to ask who it is. The thread's directory in our /proc would be a way to all of
+/// that.
+#[derive(Debug)]
+pub struct ThreadReference {
+    /// A pidfd.
+    pub pidfd: OwnedFd,
+    /// What the pidfd of the process leaves open: the thread's numbers, from our namespace to its own. `None` if it is the thread's.
+    pub numbers: Option<Vec<u32>>,
+}
+
+impl ThreadReference {
+    /// That of thread `tid`, of which there may be a pidfd, and of whose process there is one.
+    ///
+    /// # Errors
+    ///
+    /// As fcntl(2); `NotFound` if the thread has ended.
+    pub fn of(
+        tid: u32,
+        pidfd: Option<BorrowedFd<'_>>,
+        process: BorrowedFd<'_>,
+    ) -> io::Result<Self> {
+        match pidfd {
+            Some(pidfd) if pidfds_tell() => {
+                Ok(Self { pidfd: pidfd.try_clone_to_owned()?, numbers: None })
+            }
+            _ => {
+                let numbers = Some(proc_files::thread_numbers(tid)?);
+                Ok(Self { pidfd: process.try_clone_to_owned()?, numbers })
+            }
         }
     }
 }
@@ -69,12 +86,12 @@ pub(crate) enum KnownCaller {
 }
 
 impl KnownCaller {
-    /// The thread that such a [file](file_of_thread) of the driver's tells of, whose /proc has it as `tid`.
-    pub(crate) fn of(file: OwnedFd, tid: u32) -> Option<Self> {
-        if fsuid(file.as_fd()).is_ok() {
-            return Some(Self::Pidfd(file));
+    /// The thread that a pidfd of the driver's tells of, or which is `tid` here, if that is not 0, of the process that the pidfd tells of.
+    pub(crate) fn of(pidfd: OwnedFd, tid: u32) -> Option<Self> {
+        if tid == 0 && fsuid(pidfd.as_fd()).is_ok() {
+            return Some(Self::Pidfd(pidfd));
         }
-        CallerThread::of(&file, tid).map(Self::Directory)
+        CallerThread::of(&pidfd, tid).map(Self::Directory)
     }
 
     /// Its user at this moment. `None` if it has ended.
@@ -165,15 +182,19 @@ mod tests {
     }
 
     #[test]
-    fn another_process_can_ask_by_either_file() {
+    fn another_process_can_ask_by_either_pidfd() {
         let tid = own_tid();
         let own = Some(rustix::process::geteuid().as_raw());
+        let process =
+            rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).unwrap();
         let pidfd = pidfd(tid).ok();
         for pidfd in [None, pidfd.as_ref().map(AsFd::as_fd)] {
-            let thread = KnownCaller::of(file_of_thread(tid, pidfd).unwrap(), tid).unwrap();
+            let thread = ThreadReference::of(tid, pidfd, process.as_fd()).unwrap();
+            let number = thread.numbers.map_or(0, |numbers| numbers.last().copied().unwrap());
+            let thread = KnownCaller::of(thread.pidfd, number).unwrap();
             assert_eq!(thread.uid(), own);
         }
         let file = File::open("/dev/null").unwrap().into();
-        assert!(KnownCaller::of(file, tid).is_none(), "it tells of no thread");
+        assert!(KnownCaller::of(file, tid).is_none(), "it tells of no process");
     }
 }

@@ -62,8 +62,21 @@ pub fn tgid_of(tid: u32) -> io::Result<u32> {
 ///
 /// `NotFound` if the thread has ended.
 pub fn pid_numbers(tid: u32) -> io::Result<Vec<u32>> {
+    numbers(tid, b"NStgid:")
+}
+
+/// Returns the numbers of thread `tid`, from the namespace of /proc to the thread's own.
+///
+/// # Errors
+///
+/// `NotFound` if the thread has ended.
+pub fn thread_numbers(tid: u32) -> io::Result<Vec<u32>> {
+    numbers(tid, b"NSpid:")
+}
+
+fn numbers(tid: u32, name: &[u8]) -> io::Result<Vec<u32>> {
     let status = fs::read(format!("/proc/{tid}/status"))?;
-    words(field(&status, b"NStgid:")?).map(number).collect()
+    words(field(&status, name)?).map(number).collect()
 }
 
 /// Whether /proc shows this process by the number that it has for itself: not that of another namespace of

@@ -7,9 +7,8 @@
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 
-use binder_uapi::Errno;
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, FsWord, Statx, StatxFlags};
+use rustix::fd::{AsFd, AsRawFd as _, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FsWord, Mode, OFlags, Statx, StatxFlags};
 use rustix::path::Arg;
 
 use crate::thread_info::ThreadInfo;
@@ -25,25 +24,30 @@ pub struct ProcEntry {
 /// A thread of another process that is asked for its user again and again, without a descriptor that stays.
 #[derive(Debug)]
 pub struct CallerThread {
-    path: [u8; PATH_BYTES],
+    path: ProcPath,
     directory: ProcEntry,
 }
 
-/// Of "/proc/4294967295/comm" and the end.
-const PATH_BYTES: usize = 22;
+/// A path below /proc.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct ProcPath {
+    /// Zeros behind it.
+    bytes: [u8; PATH_BYTES],
+    len: usize,
+}
+
+/// Of "/proc/thread-self/fdinfo/4294967295" and the end.
+const PATH_BYTES: usize = 36;
+/// Of what is told of a pidfd, the number of the process is among the first.
+const FDINFO_BYTES: usize = 256;
 
 impl ProcEntry {
     /// What is at a path, from a directory on, and whose it is: a thread's directory is its effective user's. None if there is nothing, or it
     /// is hidden.
     #[inline(always)]
     pub fn look(at: impl AsFd, path: impl Arg) -> Option<(Self, u32)> {
-        Self::look_with(at, path, AtFlags::STATX_DONT_SYNC)
-    }
-
-    #[inline(always)]
-    fn look_with(at: impl AsFd, path: impl Arg, flags: AtFlags) -> Option<(Self, u32)> {
         const WANTED: StatxFlags = StatxFlags::UID.union(StatxFlags::INO).union(StatxFlags::CTIME);
-        let found: Statx = rustix::fs::statx(at, path, flags, WANTED).ok()?;
+        let found: Statx = rustix::fs::statx(at, path, AtFlags::STATX_DONT_SYNC, WANTED).ok()?;
         let entry = Self {
             device: [found.stx_dev_major, found.stx_dev_minor],
             number: found.stx_ino,
@@ -54,76 +58,118 @@ impl ProcEntry {
 }
 
 impl CallerThread {
-    /// The thread that a file of the driver's tells of: a pidfd, or where the kernel does not tell what that is of, the file with the
-    /// thread's name in the driver's /proc, where its number is `tid`. None if it is not to be found here.
+    /// The thread that a pidfd of the driver's tells of if `tid` is 0; else that of this number, as it is here, of the process of which the
+    /// pidfd tells. None if it is not to be found in the /proc here.
     ///
-    /// The directory itself would be a way to all of the driver's /proc.
-    pub fn of(file: &OwnedFd, tid: u32) -> Option<Self> {
-        match ThreadInfo::of(file.as_fd()) {
-            Ok(info) => Self::of_pidfd(file, info),
-            Err(Errno::ESRCH) => None,
-            Err(_) => Self::of_name(file, tid),
+    /// Its directory in the driver's /proc would be a way to all of that.
+    pub fn of(pidfd: &OwnedFd, tid: u32) -> Option<Self> {
+        if !is_own_proc() {
+            return None;
+        }
+        match tid {
+            0 => Self::of_thread(pidfd),
+            _ => Self::of_process(pidfd, tid),
         }
     }
 
     /// It keeps its number at least until the second look.
-    fn of_pidfd(pidfd: &OwnedFd, before: ThreadInfo) -> Option<Self> {
-        if !is_own_proc() {
-            return None;
-        }
-        let path = path_of(before.tid, b"");
-        let (directory, uid) = look_at(&path)?;
+    fn of_thread(pidfd: &OwnedFd) -> Option<Self> {
+        let before = ThreadInfo::of(pidfd.as_fd()).ok()?;
+        let path = ProcPath::of(before.tid);
+        let (directory, uid) = path.look()?;
         let after = ThreadInfo::of(pidfd.as_fd()).ok()?;
         // The driver's other ways to it tell the user of file systems. A thread for which that is another one goes there.
         (before == after && after.fsuid == uid).then_some(Self { path, directory })
     }
 
-    /// The file is found here only where the driver and this process have the same /proc, and while the thread lives: so it has
-    /// lived since the driver found the file.
-    fn of_name(of_driver: &OwnedFd, tid: u32) -> Option<Self> {
-        let path = path_of(tid, b"");
-        let (directory, _) = look_at(&path)?;
-        let (found, _) = look_at(&path_of(tid, b"/comm"))?;
-        let flags = AtFlags::STATX_DONT_SYNC.union(AtFlags::EMPTY_PATH);
-        let (expected, _) = ProcEntry::look_with(of_driver, c"", flags)?;
-        (found == expected).then_some(Self { path, directory })
+    /// The process keeps its number at least until the second look, and has a thread of that number in between: a directory that was another
+    /// thread's, before, is not found again.
+    fn of_process(pidfd: &OwnedFd, tid: u32) -> Option<Self> {
+        let process = process_of(pidfd)?;
+        let path = ProcPath::of(tid);
+        let (directory, _) = path.look()?;
+        ProcPath::of(process).text(b"/task/").number(tid).look()?;
+        (process_of(pidfd)? == process).then_some(Self { path, directory })
     }
 
     /// Its effective user at this moment. None if it has ended.
     #[inline(always)]
     pub fn uid(&self) -> Option<u32> {
-        let (directory, uid) = look_at(&self.path)?;
+        let (directory, uid) = self.path.look()?;
         (directory == self.directory).then_some(uid)
     }
 }
 
-/// "/proc/", the number, and what follows.
-fn path_of(tid: u32, rest: &[u8]) -> [u8; PATH_BYTES] {
-    let mut path = [0; PATH_BYTES];
-    let mut number = [0; 10];
-    let (mut left, digits) = (tid, tid.checked_ilog10().unwrap_or(0) as usize + 1);
-    for place in number[..digits].iter_mut().rev() {
-        // A digit fits.
-        *place = b'0' + (left % 10) as u8;
-        left /= 10;
+impl ProcPath {
+    /// The directory of a thread, or of a process.
+    fn of(number: u32) -> Self {
+        Self::below_proc(b"").number(number)
     }
-    let bytes = b"/proc/".iter().chain(&number[..digits]).chain(rest);
-    path.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
-    path
+
+    fn below_proc(text: &[u8]) -> Self {
+        Self { bytes: [0; PATH_BYTES], len: 0 }.text(b"/proc/").text(text)
+    }
+
+    fn text(mut self, text: &[u8]) -> Self {
+        // The last byte stays a zero.
+        let free = &mut self.bytes[self.len..PATH_BYTES - 1];
+        free.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
+        self.len += text.len().min(free.len());
+        self
+    }
+
+    fn number(self, number: u32) -> Self {
+        let mut digits = [0; 10];
+        let (mut left, len) = (number, number.checked_ilog10().unwrap_or(0) as usize + 1);
+        for place in digits[..len].iter_mut().rev() {
+            // A digit fits.
+            *place = b'0' + (left % 10) as u8;
+            left /= 10;
+        }
+        self.text(&digits[..len])
+    }
+
+    fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+
+    /// Which directory is there, and whose.
+    #[inline(always)]
+    fn look(&self) -> Option<(ProcEntry, u32)> {
+        ProcEntry::look(CWD, self.as_c_str())
+    }
 }
 
-/// Which directory is there, and whose.
-#[inline(always)]
-fn look_at(path: &[u8; PATH_BYTES]) -> Option<(ProcEntry, u32)> {
-    ProcEntry::look(CWD, CStr::from_bytes_until_nul(path).ok()?)
+/// The number, in this /proc, of the process that a pidfd is of. None if it has ended, or is not to be seen.
+fn process_of(pidfd: &OwnedFd) -> Option<u32> {
+    let descriptor = pidfd.as_raw_fd().cast_unsigned();
+    let path = ProcPath::below_proc(b"thread-self/fdinfo/").number(descriptor);
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let told = rustix::fs::open(path.as_c_str(), flags, Mode::empty()).ok()?;
+    let mut space = [MaybeUninit::uninit(); FDINFO_BYTES];
+    let (bytes, _) = rustix::io::read(&told, &mut space).ok()?;
+    pid_in(bytes)
+}
+
+/// The number in a line of its own that begins with `Pid:`.
+fn pid_in(fdinfo: &[u8]) -> Option<u32> {
+    const HEAD: &[u8; 6] = b"\nPid:\t";
+    let at = fdinfo.windows(HEAD.len()).position(|bytes| bytes.iter().eq(HEAD))? + HEAD.len();
+    let digits = fdinfo[at..].iter().take_while(|byte| **byte != b'\n');
+    let append = |number: u32, digit: &u8| {
+        let digit = digit.is_ascii_digit().then(|| u32::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    };
+    // One that is not to be seen from here has none: 0.
+    digits.copied().try_fold(0, |number, digit| append(number, &digit)).filter(|pid| *pid != 0)
 }
 
 /// Whether /proc is the kernel's, and has the numbers that this process knows.
 fn is_own_proc() -> bool {
     const PROC_SUPER_MAGIC: FsWord = 0x9fa0;
     let mut target = [MaybeUninit::uninit(); PATH_BYTES];
-    let own = path_of(rustix::process::getpid().as_raw_nonzero().get().unsigned_abs(), b"");
-    let own = own[6..].iter().take_while(|byte| **byte != 0);
+    let own = ProcPath::of(rustix::process::getpid().as_raw_nonzero().get().unsigned_abs());
+    let own = own.as_c_str().to_bytes().iter().skip(b"/proc/".len());
     // One by one: to compare slices is a function of the C library's.
     rustix::fs::statfs(c"/proc").is_ok_and(|it| it.f_type == PROC_SUPER_MAGIC)
         && rustix::fs::readlinkat_raw(CWD, c"/proc/self", &mut target)
@@ -136,37 +182,59 @@ mod tests {
     use std::os::unix::fs::MetadataExt as _;
     use std::process::Command;
 
-    use rustix::fs::{Mode, OFlags};
     use rustix::process::PidfdFlags;
 
     use super::*;
 
-    fn open(path: &str) -> OwnedFd {
-        rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap()
+    fn pidfd_of(pid: u32) -> OwnedFd {
+        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+        rustix::process::pidfd_open(pid, PidfdFlags::empty()).unwrap()
+    }
+
+    #[test]
+    fn paths_end_with_a_zero() {
+        assert_eq!(ProcPath::of(0).as_c_str(), c"/proc/0");
+        let longest = ProcPath::below_proc(b"thread-self/fdinfo/").number(u32::MAX);
+        assert_eq!(longest.as_c_str(), c"/proc/thread-self/fdinfo/4294967295");
+        assert_eq!(longest.text(b"/more").as_c_str(), longest.as_c_str());
+    }
+
+    #[test]
+    fn a_pidfd_tells_the_number_of_its_process() {
+        let told =
+            |pid: &str| format!("pos:\t0\nflags:\t02000002\nmnt_id:\t15\nPid:\t{pid}\nNSpid:\t7\n");
+        assert_eq!(pid_in(told("4294967295").as_bytes()), Some(u32::MAX));
+        for none in ["-1", "0", "4294967296", "1x"] {
+            assert_eq!(pid_in(told(none).as_bytes()), None, "{none}");
+        }
+        assert_eq!(pid_in(b"pos:\t0\nNSpid:\t7\n"), None, "it is none");
+        let own = std::process::id();
+        assert_eq!(process_of(&pidfd_of(own)), Some(own));
+        let other = rustix::fs::open("/dev/null", OFlags::CLOEXEC, Mode::empty()).unwrap();
+        assert_eq!(process_of(&other), None);
     }
 
     #[test]
     fn a_thread_is_told_from_one_that_gets_its_number() {
-        assert_eq!(path_of(0, b"")[..8], *b"/proc/0\0");
-        assert_eq!(path_of(u32::MAX, b"/comm"), *b"/proc/4294967295/comm\0");
         assert!(is_own_proc(), "tests run with a /proc of their own");
         let pid = std::process::id();
         let uid = std::fs::metadata("/proc/self").unwrap().uid();
-        let by_name = CallerThread::of(&open(&format!("/proc/{pid}/comm")), pid).unwrap();
-        assert_eq!(by_name.uid(), Some(uid));
-        assert!(CallerThread::of(&open("/proc/self"), pid).is_none(), "another file");
-        let own = rustix::process::getpid();
-        let pidfd = rustix::process::pidfd_open(own, PidfdFlags::empty()).unwrap();
+        let own = pidfd_of(pid);
+        let by_number = CallerThread::of(&own, pid).unwrap();
+        assert_eq!(by_number.uid(), Some(uid));
+        assert!(CallerThread::of(&own, 1).is_none(), "another process's");
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+        assert_ne!(CallerThread::of(&own, tid).unwrap().directory, by_number.directory);
         // An older kernel does not tell what it is of.
-        if ThreadInfo::of(pidfd.as_fd()).is_ok() {
-            let caller = CallerThread::of(&pidfd, 0).unwrap();
-            assert_eq!((caller.path, caller.directory), (by_name.path, by_name.directory));
+        if ThreadInfo::of(own.as_fd()).is_ok() {
+            let caller = CallerThread::of(&own, 0).unwrap();
+            assert_eq!((caller.path, caller.directory), (by_number.path, by_number.directory));
         }
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let of_child = open(&format!("/proc/{}/comm", child.id()));
-        assert!(CallerThread::of(&of_child, pid).is_none(), "it is another thread's");
+        let of_child = pidfd_of(child.id());
+        assert!(CallerThread::of(&of_child, pid).is_none(), "it is another's");
         let caller = CallerThread::of(&of_child, child.id()).unwrap();
-        assert_ne!(caller.directory, by_name.directory);
+        assert_ne!(caller.directory, by_number.directory);
         assert_eq!(caller.uid(), Some(uid));
         child.kill().unwrap();
         child.wait().unwrap();

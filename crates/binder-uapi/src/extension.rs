@@ -82,7 +82,8 @@ layouts! {
         /// The driver's answer: the user that the calling thread was when it got the lane. Of calls by another user, the memory that
         /// they come by is no proof.
         sender_euid: u32,
-        /// The driver's answer: the thread that calls, as the driver's /proc numbers it.
+        /// The driver's answer: the thread that calls, as numbered here, of the process by whose pidfd it is told then; 0 if it has a
+        /// pidfd of its own.
         sender_tid: u32,
         /// The driver's answer: which object it calls.
         ptr: u64,

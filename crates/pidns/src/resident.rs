@@ -99,6 +99,19 @@ impl HeldPid {
         self.pid.vnr(&reader.pid)
     }
 
+    /// The number of one of its threads as `reader` sees it, of the `numbers` that the thread has, of which the last is in its own
+    /// namespace: 0 where [`seen_by`](Self::seen_by) is.
+    #[must_use]
+    pub fn thread_seen_by(&self, numbers: &[u32], reader: &Self) -> u32 {
+        if self.seen_by(reader) == 0 {
+            return 0;
+        }
+        let level = |held: &Self| held.pid.namespace().level() as usize;
+        // Who is seen is there, or further inside.
+        let outwards = level(self) - level(reader);
+        numbers.iter().rev().nth(outwards).copied().unwrap_or(0)
+    }
+
     /// The pid itself.
     #[must_use]
     pub fn pid(&self) -> &Arc<Pid<Resident>> {

@@ -171,6 +171,21 @@ impl Stage {
     /// As [`run`](Self::run).
     #[must_use]
     pub fn run_in(&self, user: User, world: &[&str], name: &str, args: &[&str]) -> String {
+        self.run_by(&[], user, world, name, args)
+    }
+
+    /// Runs a script as [`run_script`](Self::run_script) does, in a world whose driver may have no more than so many files open.
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run).
+    #[must_use]
+    pub fn run_script_with_files(&self, limit: u32, script: &str) -> String {
+        let by = ["prlimit", &format!("--nofile={limit}")];
+        self.run_by(&by, User::Myself, &[], "sh", &["-ec", script, &self.path_of("sh")])
+    }
+
+    fn run_by(&self, by: &[&str], user: User, world: &[&str], name: &str, args: &[&str]) -> String {
         let mut command = Command::new(WITH_A_LIMIT[0]);
         command.args(&WITH_A_LIMIT[1..]).stdin(Stdio::null());
         match user {
@@ -184,7 +199,7 @@ impl Stage {
             }
         }
         command.env("ANYBINDER_TEST_DEVICE", "/dev/binder");
-        command.arg(self.dir.join("anybinder")).arg("run").args(world);
+        command.args(by).arg(self.dir.join("anybinder")).arg("run").args(world);
         // Each scene says whether there is one.
         if !world.contains(&"--manager") {
             command.arg("--no-manager");

@@ -1,7 +1,7 @@
 //! Requests about lanes, and the look at what has become of [`lanes`](super::lanes).
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +9,7 @@ use binder_core::{Caller, DirectCall, Errno, ProcessKey, Waits};
 use binder_frontend::RequestContext;
 use binder_lane::layout::SEGMENT_BYTES;
 use binder_lane::{LaneId, NoteKind};
+use binder_os::credentials::ThreadReference;
 use binder_os::{ThreadStatus, client_files, priority, ring_memory};
 use binder_ring::layout::{LANES, SLOTS};
 use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen, LaneRoom};
@@ -16,10 +17,11 @@ use fuse_wire::{Header, reply};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::file::RingFile;
-use super::lanes::{Lane, LaneAnswer, LaneOffer, LaneThread, PlaceInRing};
+use super::lanes::{FILES, Lane, LaneAnswer, LaneOffer, LaneThread, PlaceInRing};
 use crate::client_file::ClientFile;
 use crate::device::{Deferred, DeviceState, DeviceWork, Job};
 use crate::files::HeldFile;
+use crate::quota::Charge;
 use crate::shared::SessionShared;
 use crate::strings::errno;
 use crate::wire::send;
@@ -38,13 +40,15 @@ struct LaneWish {
     handle: u32,
     ring: Arc<RingFile>,
     file: Arc<ClientFile>,
-    offer: LaneOffer,
+    segment: OwnedFd,
+    thread: ThreadReference,
+    charges: [Charge; FILES],
 }
 
 impl DeviceState {
     /// Opens a lane as a thread wishes. Returns its number, and its place in the thread's ring.
     fn open_lane(&mut self, wish: LaneWish) -> Result<LaneOpen, Errno> {
-        let LaneWish { process, tid, uid, handle, ring, file, offer } = wish;
+        let LaneWish { process, tid, uid, handle, ring, file, segment, thread, charges } = wish;
         if self.is_traced() {
             return Err(Errno::EAGAIN);
         }
@@ -56,6 +60,14 @@ impl DeviceState {
         if !may_serve || !have_same_priority(tid, server_file.pid) {
             return Err(Errno::EPERM);
         }
+        let ThreadReference { pidfd, numbers } = thread;
+        let sender_tid = numbers.map_or(Some(0), |numbers| {
+            let seen = self.frontend.context().thread_seen_by(process, &numbers, target.server);
+            Some(seen).filter(|number| *number != 0)
+        });
+        // A server asks who calls, which it cannot where the thread is not to be seen.
+        let sender_tid = sender_tid.ok_or(Errno::EPERM)?;
+        let offer = LaneOffer { segment, pidfd, sender_tid, _charges: charges };
         // A thread has one; what it had is given back when it asks for another.
         let had = |lane: &&mut Lane| lane.caller.process == process && lane.caller.tid == tid;
         self.lanes.lanes.iter_mut().filter(had).for_each(Lane::revoke);
@@ -74,14 +86,13 @@ impl DeviceState {
         server.set(Some(id));
         server.ring.count_offers(1);
         self.frontend.context_mut().hold_lane(&target);
-        let offer = Some(offer);
         self.lanes.lanes.push(Lane {
             id,
             caller,
             handle,
             target,
             server,
-            offer,
+            offer: Some(offer),
             is_revoked: false,
             granted_at: Instant::now(),
             may_have_changed: true,
@@ -122,7 +133,7 @@ impl DeviceState {
             place: u32::try_from(lane.server.place).unwrap_or(u32::MAX),
             sender_pid: lane.target.sender_pid,
             sender_euid: lane.caller.uid,
-            sender_tid: lane.caller.tid,
+            sender_tid: offer.sender_tid,
             ptr: lane.target.name.ptr,
             cookie: lane.target.name.cookie,
         };
@@ -319,10 +330,9 @@ impl SessionShared {
         let charges = [file.another_charge()?, file.another_charge()?];
         let segment = file.take_memfd(tid, fd)?;
         ring_memory::check_segment(&segment, SEGMENT_BYTES).map_err(|error| errno(&error))?;
-        let thread = file.file_of_caller(tid).ok_or(Errno::EPERM)?;
-        let offer = LaneOffer { segment, thread, _charges: charges };
+        let thread = file.reference_to_caller(tid).ok_or(Errno::EPERM)?;
         let file = file.clone();
-        Ok(LaneWish { process, tid, uid, handle, ring, file, offer })
+        Ok(LaneWish { process, tid, uid, handle, ring, file, segment, thread, charges })
     }
 
     /// A thread takes a lane that its process is offered.
@@ -444,6 +454,6 @@ impl SessionShared {
 
 fn send_offer(socket: &HeldFile, offer: &LaneOffer) -> Result<(), Errno> {
     let to = socket.descriptor().ok_or(Errno::EBADF)?;
-    let files = [offer.segment.as_fd(), offer.thread.as_fd()];
+    let files = [offer.segment.as_fd(), offer.pidfd.as_fd()];
     client_files::send(to, files).map_err(|error| errno(&io::Error::from(error)))
 }

@@ -25,7 +25,7 @@ use crate::quota::Charge;
 /// A lane is kept for this long at least, unless its user has many more than one who wants one.
 const KEPT_FOR: Duration = Duration::from_secs(1);
 /// What a lane takes of the daemon's descriptors until its server has taken it: the segment, and the caller's thread.
-const FILES: usize = 2;
+pub(super) const FILES: usize = 2;
 
 /// The lanes of a device.
 #[derive(Debug, Default)]
@@ -77,7 +77,10 @@ pub(super) struct PlaceInRing {
 #[derive(Debug)]
 pub(crate) struct LaneOffer {
     pub(super) segment: OwnedFd,
-    pub(super) thread: OwnedFd,
+    /// Of the thread that calls; of its process if there is a number.
+    pub(super) pidfd: OwnedFd,
+    /// The thread's number, as the server sees it; 0 if the pidfd is the thread's.
+    pub(super) sender_tid: u32,
     pub(super) _charges: [Charge; FILES],
 }
 

@@ -16,13 +16,14 @@ use binder_uapi::{
     LANE_FLAGS, LaneAccept,
 };
 use proptest::prelude::*;
+use rustix::process::PidfdFlags;
 use zerocopy::{FromBytes as _, IntoBytes as _};
 
 use super::serving::DeviceServed;
 use super::{DeviceLanes, DeviceThread, LaneContext};
 use crate::borrowed_memory::BorrowedMemory;
 use crate::client_thread::pidfd;
-use crate::credentials;
+use crate::credentials::ThreadReference;
 use crate::lane_memory::LaneMemory;
 use crate::ring_memory;
 
@@ -99,18 +100,20 @@ impl Scene {
     /// A kernel whose pidfds do not tell has directories tell in any case.
     fn add_lane(&self, number: u32, by_directory: bool) -> LaneMemory {
         let (callers, file) = LaneMemory::create().expect("memory");
-        let sender_tid = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+        let of_thread = pidfd(tid).ok().filter(|_| !by_directory);
+        let process = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty());
+        let process = process.expect("this process");
+        let caller = ThreadReference::of(tid, of_thread.as_ref().map(AsFd::as_fd), process.as_fd());
+        let ThreadReference { pidfd: caller, numbers } = caller.expect("this thread");
         let accepted = LaneAccept {
             id: number,
             sender_pid: 1,
-            sender_tid,
+            sender_tid: numbers.map_or(0, |_| tid),
             ptr: 2,
             cookie: 3,
             ..Default::default()
         };
-        let pidfd = pidfd(sender_tid).ok().filter(|_| !by_directory);
-        let caller = credentials::file_of_thread(sender_tid, pidfd.as_ref().map(AsFd::as_fd));
-        let caller = caller.expect("this thread");
         let served = DeviceServed::new(&accepted, [file, caller], &self.lanes.buffers);
         let served = served.expect("a segment, and a free buffer");
         assert!(self.lanes.served.add(&accepted, served).is_ok());

@@ -37,6 +37,7 @@ fn a_process_of_our_namespace_has_our_number_for_it() {
     assert_eq!(pid_numbers(own_pid()).unwrap().first(), Some(&own_pid()));
     let own_tid = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
     assert_eq!(pid_numbers(own_tid).unwrap(), pid_numbers(own_pid()).unwrap());
+    assert_eq!(thread_numbers(own_tid).unwrap().first(), Some(&own_tid));
     assert_eq!(pid_namespaces(own_pid()).unwrap(), [own_pid_namespace().unwrap()]);
 }
 
@@ -67,6 +68,7 @@ fn a_process_below_has_a_number_and_a_namespace_for_every_level() {
     let children = format!("/proc/{0}/task/{0}/children", unshare.id());
     let child: u32 = fs::read_to_string(children).unwrap().trim().parse().unwrap();
     assert_eq!(pid_numbers(child).unwrap(), [child, 1]);
+    assert_eq!(thread_numbers(child).unwrap(), [child, 1]);
     let chain = pid_namespaces(child).unwrap();
     assert_eq!(chain.len(), 2);
     assert_eq!(chain[0], pid_namespaces(own_pid()).unwrap()[0]);

@@ -236,7 +236,7 @@ pub fn map_segment(file: &OwnedFd) -> Result<NonNull<u8>, Errno> {
     map_shared(file, SEGMENT_BYTES)
 }
 
-/// Takes a lane that the driver offers, by `ask`ing it: it sends the lane's segment and a pidfd of the caller's thread to a socket. None
+/// Takes a lane that the driver offers, by `ask`ing it: it sends the lane's segment and a pidfd of the caller's thread, or process, to a socket. None
 /// if there is none.
 pub fn take_offer(
     ask: impl FnOnce(&mut LaneAccept) -> Result<(), Errno>,

@@ -91,6 +91,20 @@ fn a_number_that_the_kernel_gave_to_another_is_that_of_the_other() {
 }
 
 #[test]
+fn a_thread_is_seen_where_its_process_is() {
+    let mut table = table();
+    let outside = adopt(&mut table, 0, &[(HOST, 9)]);
+    let inside = adopt(&mut table, 0, &[(HOST, 20), (INNER, 7)]);
+    let deeper = adopt(&mut table, 0, &[(HOST, 30), (INNER, 8), (OTHER, 2)]);
+    let thread = [31, 10, 3];
+    let seen = [&outside, &inside, &deeper].map(|reader| deeper.thread_seen_by(&thread, reader));
+    assert_eq!(seen, [31, 10, 3]);
+    assert_eq!(outside.thread_seen_by(&[11], &inside), 0, "it is outside of that");
+    assert_eq!(outside.thread_seen_by(&[11], &outside), 11);
+    assert_eq!(inside.thread_seen_by(&[], &outside), 0, "it has ended");
+}
+
+#[test]
 fn a_process_with_the_same_numbers_that_started_later_is_another() {
     let mut table = table();
     let reader = adopt(&mut table, 0, &[(HOST, 9)]);

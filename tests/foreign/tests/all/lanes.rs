@@ -1,8 +1,9 @@
 //! Calls that pass our driver by.
 
+use std::iter;
 use std::path::Path;
 
-use foreign::stage::{Stage, User};
+use foreign::stage::{Stage, User, is_root_to};
 
 /// Runs all checks of lanes, as every user.
 #[test]
@@ -90,13 +91,27 @@ fn a_program_that_knows_nothing_of_lanes_serves_them() {
     }
 }
 
+/// A driver that may have no more files open has pidfds of a few threads of a process alone.
+const FEW_FILES: u32 = 128;
+
 /// Threads of which the driver has no pidfd, as on older kernels: each is known by its directory in /proc, and nothing tells of its end.
 #[test]
-fn threads_without_a_descriptor_serve_lanes() {
-    let stage = stage_with(&["lane_server"]);
-    let script = "ANYBINDER_LANES=4 \"$(dirname \"$0\")/lane_server\"";
-    let said = stage.run_script(User::Myself, &["--limit", "descriptors=4"], script);
+fn threads_without_a_descriptor_have_lanes() {
+    let stage = stage_with(&["lane_server", "lane_client"]);
+    let run = |command: &str| {
+        let script = format!("here=$(dirname \"$0\"); export ANYBINDER_LANES=4; {command}");
+        stage.run_script_with_files(FEW_FILES, &script)
+    };
+    let said = run("\"$here/lane_server\"");
     assert_eq!(said.lines().last(), Some("filtered"), "{said}");
+    // In a container with a /proc of its own they have other numbers than for the driver.
+    let container = is_root_to("mount another /proc").then_some("unshare -pf --mount-proc");
+    for container in iter::once("").chain(container) {
+        for server in ["lane_server", "lane_checks"] {
+            let way = run(&format!("{container} \"$here/lane_client\" \"$here/{server}\" way"));
+            assert_eq!(way, "by a lane\n", "to {server}, in {container:?}");
+        }
+    }
 }
 
 /// Signals, jumps, threads that end, forks, closes and stops, all at once.
