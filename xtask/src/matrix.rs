@@ -140,7 +140,7 @@ fn compile_for_32_bits(architecture: Architecture, program: &Path) -> Result<(),
 
 fn run_in_guest(suite: &str, options: &MatrixOptions, share: &Path) -> Result<String, Failure> {
     let mut command = guests::machine(suite, options.architecture)?;
-    command.args(["run", "-t", "1800", "-x", "binder=no", "-S"]).arg(share);
+    command.args(["run", "-t", "3600", "-x", "binder=no", "-S"]).arg(share);
     command.arg(if options.no_checks {
         "NO_CHECKS=yes sh /host/matrix.sh"
     } else {
