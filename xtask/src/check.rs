@@ -6,10 +6,10 @@ mod manifest;
 mod names;
 mod sources;
 
-use crate::Failure;
+use crate::TaskFailure;
 
 /// Runs all checks and reports everything they find.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), TaskFailure> {
     let mut complaints = edges::complaints()?;
     complaints.extend(manifest::complaints()?);
     complaints.extend(circles::complaints()?);

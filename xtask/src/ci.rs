@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::package;
 use crate::workspace::{PROGRAMS_VARIABLE, cargo, cargo_of, root, target_dir};
 use stages::{Stages, Stopped};
 
 /// Runs all of it. Once something has failed, nothing more begins.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), TaskFailure> {
     let stages = Stages::new()?;
     let _what_failed_is_told_below = run_stages(&stages);
     stages.conclude()

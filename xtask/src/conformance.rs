@@ -3,7 +3,7 @@
 use conformance::checks;
 use conformance::registry::{Check, TOTAL, UNIT_TESTS, reason_for};
 
-use crate::Failure;
+use crate::TaskFailure;
 
 /// The checks that cover a number.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl Coverage {
 }
 
 /// Prints a line for each number, and how many are covered.
-pub(crate) fn print_table() -> Result<(), Failure> {
+pub(crate) fn print_table() -> Result<(), TaskFailure> {
     let mut covered = 0;
     for number in 1..=TOTAL {
         if let Some(reason) = reason_for(number) {

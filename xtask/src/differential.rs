@@ -10,7 +10,7 @@ use std::process::Command;
 
 use clap::ValueEnum;
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::oracle::build_for_guest;
 use crate::workspace::{PROGRAMS_VARIABLE, cargo, is_root, root, succeed, target_dir, text};
 
@@ -258,7 +258,7 @@ pub(crate) struct Plays {
 }
 
 /// Plays and compares.
-pub(crate) fn run(options: &Plays) -> Result<(), Failure> {
+pub(crate) fn run(options: &Plays) -> Result<(), TaskFailure> {
     if !options.record && !is_root()? {
         let plot = options.plot.name();
         println!(
@@ -335,7 +335,7 @@ fn agrees_from_now_on(
     options: &Plays,
     kernels: &str,
     first: &str,
-) -> Result<bool, Failure> {
+) -> Result<bool, TaskFailure> {
     let seeds = format!("{}..{}", seed.saturating_sub(1), seed + 1);
     for play in 0..MORE_PLAYS {
         let ours = play_here(&seeds, options)?;
@@ -372,7 +372,7 @@ fn parse_counts(output: &str) -> BTreeMap<&str, u64> {
 }
 
 /// Plays on our driver, in a world of its own.
-fn play_here(seeds: &str, options: &Plays) -> Result<String, Failure> {
+fn play_here(seeds: &str, options: &Plays) -> Result<String, TaskFailure> {
     let programs = match std::env::var_os(PROGRAMS_VARIABLE) {
         Some(programs) => PathBuf::from(programs),
         None => build_programs()?,
@@ -394,13 +394,13 @@ fn play_here(seeds: &str, options: &Plays) -> Result<String, Failure> {
 }
 
 /// Builds our driver and the player, and returns the directory of both.
-fn build_programs() -> Result<PathBuf, Failure> {
+fn build_programs() -> Result<PathBuf, TaskFailure> {
     succeed(&mut cargo(&["build", "--package", "anybinder", "--package", "differential"]))?;
     Ok(target_dir().join("debug"))
 }
 
 /// Plays on the kernel's driver. With one processor there, a woken thread runs after the one that wakes it.
-fn play_in_guest(seeds: &str, options: &Plays, prints_hashes: bool) -> Result<String, Failure> {
+fn play_in_guest(seeds: &str, options: &Plays, prints_hashes: bool) -> Result<String, TaskFailure> {
     let share: PathBuf = build_for_guest("differential", "player")?;
     let flag = if prints_hashes { "--hashes" } else { "" };
     let plot = options.plot.name();
@@ -418,7 +418,7 @@ fn play_in_guest(seeds: &str, options: &Plays, prints_hashes: bool) -> Result<St
 }
 
 /// Prints both traces of a seed, and where they part.
-fn show(seed: u64, options: &Plays) -> Result<(), Failure> {
+fn show(seed: u64, options: &Plays) -> Result<(), TaskFailure> {
     let seeds = format!("{seed}..{}", seed + 1);
     let theirs = play_in_guest(&seeds, options, false)?;
     let ours = play_here(&seeds, options)?;

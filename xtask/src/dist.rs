@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{root, succeed, target_dir};
 pub(crate) use architecture::Architecture;
 use program::CLUSTER_PROGRAM;
@@ -44,7 +44,7 @@ pub(crate) struct DistOptions {
 }
 
 /// Makes all artefacts, and starts each.
-pub(crate) fn run(options: &DistOptions) -> Result<(), Failure> {
+pub(crate) fn run(options: &DistOptions) -> Result<(), TaskFailure> {
     let place = target_dir().join("artefacts");
     if place.exists() {
         fs::remove_dir_all(&place)?;
@@ -73,7 +73,7 @@ fn make(
     (program, cluster): (&Path, Option<&Path>),
     place: &Path,
     debian: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), TaskFailure> {
     let work = place.join("work");
     let (installed, image) = (work.join("installed"), work.join("image"));
     let version = env!("CARGO_PKG_VERSION");
@@ -102,13 +102,13 @@ fn make(
 }
 
 /// Writes SHA256SUMS and prints what there is.
-fn print_sums(place: &Path) -> Result<(), Failure> {
+fn print_sums(place: &Path) -> Result<(), TaskFailure> {
     let script = "sha256sum -- anybinder* > SHA256SUMS; ls -l; cat SHA256SUMS";
     succeed(Command::new("sh").args(["-ec", script]).current_dir(place))
 }
 
 /// The moment that all files of artefacts are from: the commit's, so that the same sources are the same bytes.
-fn epoch() -> Result<String, Failure> {
+fn epoch() -> Result<String, TaskFailure> {
     let mut git = Command::new("git");
     let output = git.args(["log", "-1", "--format=%ct"]).current_dir(root()).output()?;
     let seconds = String::from_utf8(output.stdout)?.trim().to_owned();

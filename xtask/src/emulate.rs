@@ -3,7 +3,7 @@
 //! Not part of `cargo xtask ci`: emulated properties take minutes. What needs the kernel runs in guests
 //! (`cargo xtask matrix`).
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::dist::Architecture;
 use crate::workspace::{cargo, succeed};
 
@@ -27,7 +27,7 @@ const PACKAGES: [&str; 15] = [
 ];
 
 /// Runs all of them, or tells which tool is missing.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), TaskFailure> {
     let other =
         if Architecture::X86_64.is_own() { Architecture::Aarch64 } else { Architecture::X86_64 };
     let target = other.target();

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::dist::Architecture;
 use crate::workspace::{root, succeed};
 
 /// A command of `kernel-vm.sh` for the guest of a suite, whose kernel is fetched if it is not here yet.
-pub(crate) fn machine(suite: &str, architecture: Architecture) -> Result<Command, Failure> {
+pub(crate) fn machine(suite: &str, architecture: Architecture) -> Result<Command, TaskFailure> {
     let caches = std::env::var("HOME").map_err(|_| "there is no $HOME")?;
     let name = format!("{suite}-{}", architecture.name());
     let guest = Path::new(&caches).join(".cache/kernel-vm/matrix").join(name);
@@ -30,7 +30,7 @@ pub(crate) fn copy_with_libraries(
     program: &Path,
     name: &str,
     guest_root: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), TaskFailure> {
     let needed = Needed::of(program)?;
     // A dynamic linker looks there on its own.
     let directory = guest_root.join("lib");
@@ -48,7 +48,7 @@ pub(crate) fn copy_with_libraries(
 }
 
 /// Where the compiler of a processor has a library.
-fn library_path(architecture: Architecture, library: &str) -> Result<PathBuf, Failure> {
+fn library_path(architecture: Architecture, library: &str) -> Result<PathBuf, TaskFailure> {
     let mut compiler = Command::new(architecture.tool("gcc"));
     let found = compiler.arg(format!("-print-file-name={library}")).output()?;
     Ok(String::from_utf8(found.stdout)?.trim_end().into())
@@ -62,7 +62,7 @@ struct Needed {
 }
 
 impl Needed {
-    fn of(program: &Path) -> Result<Self, Failure> {
+    fn of(program: &Path) -> Result<Self, TaskFailure> {
         let mut reader = Command::new("readelf");
         let listed = reader.args(["-W", "-d", "-l"]).arg(program).env("LC_ALL", "C").output()?;
         let listed = String::from_utf8(listed.stdout)?;

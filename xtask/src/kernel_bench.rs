@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::dist::{self, Architecture};
 use crate::guests;
 use crate::workspace::{output_of_guest, regenerate, root, succeed, target_dir};
@@ -46,7 +46,7 @@ pub(crate) struct KernelBenchOptions {
 }
 
 /// Counts in all of them, and rewrites the page's table.
-pub(crate) fn run(options: &KernelBenchOptions) -> Result<(), Failure> {
+pub(crate) fn run(options: &KernelBenchOptions) -> Result<(), TaskFailure> {
     let architecture = options.architecture;
     let share = share(architecture)?;
     let mut counted = String::new();
@@ -77,7 +77,7 @@ fn table(old: &str, architecture: Architecture, counted: &str) -> String {
 }
 
 /// Puts together what the guests run; they see it as /host.
-fn share(architecture: Architecture) -> Result<PathBuf, Failure> {
+fn share(architecture: Architecture) -> Result<PathBuf, TaskFailure> {
     let directory = target_dir().join("kernel-bench").join(architecture.name());
     let (programs, libraries) = (directory.join("bin"), directory.join("libraries"));
     fs::create_dir_all(&programs)?;
@@ -95,13 +95,13 @@ fn share(architecture: Architecture) -> Result<PathBuf, Failure> {
 }
 
 /// What a guest has counted.
-struct Count<'o> {
+struct CountedCall<'o> {
     way: &'o str,
     bytes: &'o str,
     instructions: f64,
 }
 
-impl<'o> Count<'o> {
+impl<'o> CountedCall<'o> {
     /// Of a line of the guest's script, which has a line of a bench behind the way's name.
     fn parse(line: &'o str) -> Option<Self> {
         const BYTES: usize = 2;
@@ -122,7 +122,7 @@ fn head() -> String {
 /// The rows of a guest; none if something was not counted.
 fn rows(output: &str) -> Option<String> {
     let kernel = output.lines().find_map(|line| line.strip_prefix("kernel: "))?;
-    let counts: Vec<_> = output.lines().filter_map(Count::parse).collect();
+    let counts: Vec<_> = output.lines().filter_map(CountedCall::parse).collect();
     let futex = counts.iter().find(|count| count.way == FUTEX)?.instructions;
     let row = |bytes: &str| {
         let of = |(way, _): (&str, &str)| {

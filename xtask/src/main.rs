@@ -20,18 +20,18 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 /// The failure of a subcommand: a sentence for people.
-type Failure = Box<dyn std::error::Error>;
+type TaskFailure = Box<dyn std::error::Error>;
 
 /// The tasks of this workspace.
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 struct Arguments {
     #[command(subcommand)]
-    task: Task,
+    task: XtaskCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum XtaskCommand {
     /// Says which of the specification's numbered checks are covered, and where
     Conformance,
     /// Runs the checks on the driver of a real kernel, in a guest, and refreshes docs/conformance.md
@@ -63,18 +63,18 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
-        Task::Conformance => conformance::print_table(),
-        Task::Oracle { filter } => oracle::run(filter.as_deref()),
-        Task::Differential(options) => differential::run(&options),
-        Task::Check => check::run(),
-        Task::Miri => miri::run(),
-        Task::Emulate => emulate::run(),
-        Task::Schema => schema::write(),
-        Task::Package(options) => package::run(&options),
-        Task::Dist(options) => dist::run(&options),
-        Task::Matrix(options) => matrix::run(&options),
-        Task::KernelBench(options) => kernel_bench::run(&options),
-        Task::Ci => ci::run(),
+        XtaskCommand::Conformance => conformance::print_table(),
+        XtaskCommand::Oracle { filter } => oracle::run(filter.as_deref()),
+        XtaskCommand::Differential(options) => differential::run(&options),
+        XtaskCommand::Check => check::run(),
+        XtaskCommand::Miri => miri::run(),
+        XtaskCommand::Emulate => emulate::run(),
+        XtaskCommand::Schema => schema::write(),
+        XtaskCommand::Package(options) => package::run(&options),
+        XtaskCommand::Dist(options) => dist::run(&options),
+        XtaskCommand::Matrix(options) => matrix::run(&options),
+        XtaskCommand::KernelBench(options) => kernel_bench::run(&options),
+        XtaskCommand::Ci => ci::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

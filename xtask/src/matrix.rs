@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::dist;
 use crate::dist::Architecture;
 use crate::guests;
@@ -67,7 +67,7 @@ pub(crate) struct MatrixOptions {
 }
 
 /// Tries all of them, and rewrites the page's row of each.
-pub(crate) fn run(options: &MatrixOptions) -> Result<(), Failure> {
+pub(crate) fn run(options: &MatrixOptions) -> Result<(), TaskFailure> {
     let share = share(options)?;
     let mut rows = Vec::new();
     for suite in &options.suites {
@@ -90,7 +90,7 @@ pub(crate) fn run(options: &MatrixOptions) -> Result<(), Failure> {
 }
 
 /// Puts together what the guests run; they see it as /host.
-fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
+fn share(options: &MatrixOptions) -> Result<PathBuf, TaskFailure> {
     let architecture = options.architecture;
     let directory = target_dir().join("matrix").join(architecture.name());
     let programs = directory.join("bin");
@@ -120,7 +120,7 @@ fn share(options: &MatrixOptions) -> Result<PathBuf, Failure> {
 }
 
 /// Compiles the 32-bit client, where there is a compiler for it: it needs no library.
-fn compile_for_32_bits(architecture: Architecture, program: &Path) -> Result<(), Failure> {
+fn compile_for_32_bits(architecture: Architecture, program: &Path) -> Result<(), TaskFailure> {
     let (name, width, headers) = match architecture {
         Architecture::X86_64 => ("gcc", Some("-m32"), "/usr/include/x86_64-linux-gnu"),
         Architecture::Aarch64 => {
@@ -138,7 +138,7 @@ fn compile_for_32_bits(architecture: Architecture, program: &Path) -> Result<(),
     succeed(compiler.arg(root().join("tests/raw").join(CLIENT_32).with_extension("c")))
 }
 
-fn run_in_guest(suite: &str, options: &MatrixOptions, share: &Path) -> Result<String, Failure> {
+fn run_in_guest(suite: &str, options: &MatrixOptions, share: &Path) -> Result<String, TaskFailure> {
     let mut command = guests::machine(suite, options.architecture)?;
     command.args(["run", "-t", "3600", "-x", "binder=no", "-S"]).arg(share);
     command.arg(if options.no_checks {
@@ -216,7 +216,7 @@ impl Guest {
 }
 
 /// Puts a guest's row into the page, in the place of an earlier one's.
-fn refresh(guest: &Guest, architecture: Architecture) -> Result<(), Failure> {
+fn refresh(guest: &Guest, architecture: Architecture) -> Result<(), TaskFailure> {
     regenerate(PAGE, (BEGIN, END), |old| with_row(old, guest, architecture))
 }
 

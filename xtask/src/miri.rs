@@ -5,7 +5,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{cargo_of, succeed};
 
 /// The packages, with the tests left out that have no `unsafe` below them.
@@ -33,7 +33,7 @@ const FLAGS: &str = "-Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ign
                      -Zmiri-disable-isolation";
 
 /// Runs all of it, or tells which tool is missing.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), TaskFailure> {
     let mut probe = miri();
     probe.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     if !probe.status().is_ok_and(|status| status.success()) {

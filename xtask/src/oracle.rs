@@ -8,7 +8,7 @@ use std::process::Command;
 use conformance::registry::DIFFERENCES;
 use conformance::runner::{DEVICE_VARIABLE, name_of};
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::dist::Architecture;
 use crate::workspace::{cargo, output_of_guest, regenerate, root, succeed, target_dir};
 
@@ -17,7 +17,7 @@ const BEGIN: &str = "<!-- begin: cargo xtask oracle -->\n";
 const END: &str = "<!-- end: cargo xtask oracle -->\n";
 
 /// Runs the checks in the guest, prints what fails there and rewrites the page's results.
-pub(crate) fn run(filter: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn run(filter: Option<&str>) -> Result<(), TaskFailure> {
     let share = build_for_guest("conformance", "conformance")?;
     let output = run_in_guest(&share, filter.unwrap_or("device::"))?;
     let results = Results::parse(&output);
@@ -38,7 +38,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<(), Failure> {
 }
 
 /// Builds a program so that it runs without libraries, into a directory for the guest.
-pub(crate) fn build_for_guest(package: &str, program: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn build_for_guest(package: &str, program: &str) -> Result<PathBuf, TaskFailure> {
     let architecture = Architecture::X86_64;
     let built = build_for(architecture, &architecture.target(), package, program)?;
     let share = target_dir().join("oracle/share");
@@ -53,7 +53,7 @@ pub(crate) fn build_for(
     target: &str,
     package: &str,
     program: &str,
-) -> Result<PathBuf, Failure> {
+) -> Result<PathBuf, TaskFailure> {
     let mut build = cargo(&["build", "--package", package, "--bin", program, "--target", target]);
     architecture.cross_compile(target, &mut build);
     // Other flags, so another directory: the workspace's own artifacts stay fresh.
@@ -64,7 +64,7 @@ pub(crate) fn build_for(
     Ok(directory.join(target).join("debug").join(program))
 }
 
-fn run_in_guest(share: &Path, filter: &str) -> Result<String, Failure> {
+fn run_in_guest(share: &Path, filter: &str) -> Result<String, TaskFailure> {
     let script = format!(
         "echo kernel: $(uname -r); mount -t debugfs debugfs /sys/kernel/debug; \
          cp conformance /tmp; cd /tmp; \
@@ -122,7 +122,7 @@ impl Results {
 }
 
 /// Rewrites the generated part of the page.
-fn refresh(results: &Results) -> Result<(), Failure> {
+fn refresh(results: &Results) -> Result<(), TaskFailure> {
     let mut generated =
         format!("{}\n\n| check | driver | why |\n|---|---|---|\n", results.summary());
     for difference in DIFFERENCES {

@@ -1,6 +1,6 @@
 //! `cargo xtask package`: the crates that are meant for others, as cargo packs them.
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{cargo, root, succeed, text};
 
 /// Crates that are of use by themselves.
@@ -33,7 +33,7 @@ pub(crate) struct PackageOptions {
 }
 
 /// Packs all of them, into `target/package`.
-pub(crate) fn run(options: &PackageOptions) -> Result<(), Failure> {
+pub(crate) fn run(options: &PackageOptions) -> Result<(), TaskFailure> {
     let mut command = cargo(&["package", "--locked", "--quiet"]);
     command.args(names().flat_map(|name| ["--package", name]));
     if options.no_verify {
@@ -51,7 +51,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Fields that users would miss in the manifests of the crates that are meant for them.
-pub(crate) fn complaints() -> Result<Vec<String>, Failure> {
+pub(crate) fn complaints() -> Result<Vec<String>, TaskFailure> {
     let mut complaints = Vec::new();
     for name in FOR_OTHERS {
         let directory = format!("crates/{name}");

@@ -7,19 +7,19 @@ use binder_report::records::{CallRecord, EventRecord, ProcessRecord, StateRecord
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{root, text};
 
 const PAGE: &str = "docs/records.schema.json";
 
 /// Writes the schema.
-pub(crate) fn write() -> Result<(), Failure> {
+pub(crate) fn write() -> Result<(), TaskFailure> {
     fs::write(root().join(PAGE), schema())?;
     Ok(())
 }
 
 /// Whether the written schema is that of the types.
-pub(crate) fn complaint() -> Result<Option<String>, Failure> {
+pub(crate) fn complaint() -> Result<Option<String>, TaskFailure> {
     let is_current = text(Path::new(PAGE))? == schema();
     Ok((!is_current).then(|| format!("{PAGE}: the records have changed: cargo xtask schema")))
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
+use crate::TaskFailure;
 
 /// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
@@ -61,7 +61,7 @@ pub(crate) fn cargo_of(toolchain: &str, arguments: &[&str]) -> Command {
 }
 
 /// Runs a command that must succeed.
-pub(crate) fn succeed(command: &mut Command) -> Result<(), Failure> {
+pub(crate) fn succeed(command: &mut Command) -> Result<(), TaskFailure> {
     let described = format!("{command:?}");
     println!("+ {described}");
     let status = command.status().map_err(|error| format!("{described}: {error}"))?;
@@ -73,7 +73,7 @@ pub(crate) fn regenerate(
     page: &str,
     (begin, end): (&str, &str),
     new: impl FnOnce(&str) -> String,
-) -> Result<(), Failure> {
+) -> Result<(), TaskFailure> {
     let text = text(Path::new(page))?;
     let (before, rest) = text.split_once(begin).ok_or("the page has no generated part")?;
     let (old, after) = rest.split_once(end).ok_or("the generated part of the page has no end")?;
@@ -82,7 +82,7 @@ pub(crate) fn regenerate(
 }
 
 /// Runs a guest, and returns what it says, whose lines end as a terminal's do.
-pub(crate) fn output_of_guest(command: &mut Command) -> Result<String, Failure> {
+pub(crate) fn output_of_guest(command: &mut Command) -> Result<String, TaskFailure> {
     println!("+ {command:?}");
     let output = command.output()?;
     Ok(String::from_utf8_lossy(&output.stdout).replace('\r', ""))
@@ -111,7 +111,7 @@ fn collect(directory: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) -> i
 }
 
 /// The text of a file, by its path from the root.
-pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+pub(crate) fn text(path: &Path) -> Result<String, TaskFailure> {
     fs::read_to_string(root().join(path))
         .map_err(|error| format!("{}: {error}", path.display()).into())
 }

@@ -31,7 +31,7 @@ const LEAVE_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterError> {
     let (events, received) = mpsc::unbounded_channel();
-    let serving = Arc::<OnceLock<Serving>>::default();
+    let serving = Arc::<OnceLock<ClusterServing>>::default();
     let credentials = options.credentials.load()?;
     warn_of_unbelieved(&credentials, &options.advertise);
     let users = CallingUsers::load(&options.users, &credentials)?;
@@ -74,7 +74,7 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
     };
     let importers = Importers::new(importer_options, member.clone(), manager.clone());
     // It is set once.
-    let _ = serving.set(Serving {
+    let _ = serving.set(ClusterServing {
         gateway: Arc::clone(&gateway),
         importers: importers.clone(),
         manager: manager.clone(),
@@ -112,7 +112,7 @@ pub(crate) fn run(options: &ServeOptions, verbose: u8) -> Result<(), ClusterErro
 }
 
 /// What serves this machine and others.
-struct Serving {
+struct ClusterServing {
     gateway: Arc<RpcServer>,
     importers: Importers,
     manager: ManagerServer,
@@ -122,8 +122,8 @@ struct Serving {
 
 /// Reads the certificates again, for connections from then on, and the users and the access rules, for calls from then on,
 /// and has importers do so. Open sessions go on.
-fn read_again(options: &ServeOptions, users: &CallingUsers, serving: &Serving) {
-    let Serving { gateway, importers, manager, credentials } = serving;
+fn read_again(options: &ServeOptions, users: &CallingUsers, serving: &ClusterServing) {
+    let ClusterServing { gateway, importers, manager, credentials } = serving;
     let mut credentials = credentials.lock().unwrap_or_else(PoisonError::into_inner);
     let changed = options.credentials.load().and_then(|read| {
         warn_of_unbelieved(&read, &options.advertise);

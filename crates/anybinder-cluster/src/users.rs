@@ -139,7 +139,7 @@ impl FromStr for PermittedUsers {
 
 /// As whom calls of other machines are made here.
 #[derive(Debug, Clone)]
-pub(crate) struct CallingUsers(Arc<Shared>);
+pub(crate) struct CallingUsers(Arc<SharedUsers>);
 
 /// The table, and by which names this machine is in it.
 #[derive(Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ struct KnownUsers {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedUsers {
     options: UserOptions,
     known_users: RwLock<KnownUsers>,
     /// How often the access rules were read.
@@ -171,7 +171,7 @@ impl CallingUsers {
             let tried = "making calls as the users of --users";
             return Err(failed(tried)("it takes root, or CAP_SETUID and these users"));
         }
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(SharedUsers {
             options: options.clone(),
             known_users: RwLock::new(KnownUsers {
                 ours: certificate_names(credentials.certificate()),

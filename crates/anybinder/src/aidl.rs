@@ -60,7 +60,7 @@ fn told(error: Error) -> Failure {
 
 /// A line of the listing, for programs.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListingLine<'a> {
     interface: &'a str,
     method: &'a str,
     code: u32,
@@ -76,7 +76,7 @@ fn json(methods: &[MethodCode]) -> Result<String, Failure> {
     let mut text = String::new();
     for MethodCode { interface, method, code, is_oneway } in methods {
         let code = FIRST_CALL.saturating_add(*code);
-        let listed = Listed { interface, method, code, oneway: *is_oneway };
+        let listed = ListingLine { interface, method, code, oneway: *is_oneway };
         text += &serde_json::to_string(&listed).map_err(failed("writing JSON"))?;
         text.push('\n');
     }

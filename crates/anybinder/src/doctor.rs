@@ -22,7 +22,7 @@ use crate::world::{Privacy, World};
 
 /// One line of the diagnosis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Finding {
+struct DoctorFinding {
     /// The feature.
     check: &'static str,
     /// Whether it is there.
@@ -34,7 +34,7 @@ struct Finding {
 }
 
 pub(crate) fn run(options: &DoctorOptions) -> Result<ExitCode, Failure> {
-    let machine = Machine::examine();
+    let machine = Diagnosis::examine();
     let findings = machine.findings();
     let mut report = String::new();
     for finding in &findings {
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &DoctorOptions) -> Result<ExitCode, Failure> {
 }
 
 /// The findings so far.
-struct Machine {
+struct Diagnosis {
     fuse: Result<(), Failure>,
     /// Mounting with the privilege that we have.
     mounts: Result<(), Failure>,
@@ -79,7 +79,7 @@ enum WorldKind {
     StoreInUserNamespace,
 }
 
-impl Machine {
+impl Diagnosis {
     fn examine() -> Self {
         let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
         Self {
@@ -107,10 +107,10 @@ impl Machine {
         passthrough.or(self.mounts.is_ok().then_some(WorldKind::Store))
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self) -> Vec<DoctorFinding> {
         let tried = |check, result: &Result<(), Failure>, detail: &str| match result {
-            Ok(()) => Finding::good(check, detail),
-            Err(failure) => Finding::bad(check, failure.to_string(), &failure.advice),
+            Ok(()) => DoctorFinding::good(check, detail),
+            Err(failure) => DoctorFinding::bad(check, failure.to_string(), &failure.advice),
         };
         let kernel_binder = if self.has_kernel_binder {
             "this kernel has its own; a private world hides it, a mount stands beside it"
@@ -122,9 +122,9 @@ impl Machine {
             tried("mount_privilege", &self.mounts, "mounting without a user namespace works"),
             tried("passthrough", &self.passthrough, "FUSE reads straight from our memory"),
             tried("user_namespace", &self.user_namespace, "a private world needs no privilege"),
-            Finding {
+            DoctorFinding {
                 found: self.has_kernel_binder,
-                ..Finding::good("kernel_binder", kernel_binder)
+                ..DoctorFinding::good("kernel_binder", kernel_binder)
             },
             self.seccomp_notify(),
             self.ring(),
@@ -145,9 +145,9 @@ impl Machine {
         ]
     }
 
-    fn ring(&self) -> Finding {
+    fn ring(&self) -> DoctorFinding {
         match (&self.ring, &self.supervision) {
-            (Ok(()), Ok(())) => Finding::good(
+            (Ok(()), Ok(())) => DoctorFinding::good(
                 "ring",
                 "in `run`, calls of dynamic programs go by shared memory; elsewhere, of those that \
                  load what `anybinder preload` writes",
@@ -156,15 +156,15 @@ impl Machine {
             (Ok(()), Err(failure)) => {
                 let detail =
                     format!("{failure}: in `run`, only programs that know the ring use it");
-                Finding::bad("ring", detail, &failure.advice)
+                DoctorFinding::bad("ring", detail, &failure.advice)
             }
-            (Err(failure), _) => Finding::bad("ring", failure.to_string(), &failure.advice),
+            (Err(failure), _) => DoctorFinding::bad("ring", failure.to_string(), &failure.advice),
         }
     }
 
-    fn seccomp_notify(&self) -> Finding {
+    fn seccomp_notify(&self) -> DoctorFinding {
         match &self.supervision {
-            Ok(()) => Finding::good(
+            Ok(()) => DoctorFinding::good(
                 "seccomp_notify",
                 "in `run`, programs can mount binderfs, and ioctls without an argument are answered",
             ),
@@ -173,36 +173,40 @@ impl Machine {
                     "{failure}: in `run`, programs cannot mount binderfs, and ioctls without an \
                      argument fail"
                 );
-                Finding::bad("seccomp_notify", detail, &failure.advice)
+                DoctorFinding::bad("seccomp_notify", detail, &failure.advice)
             }
         }
     }
 
-    fn ptrace(&self) -> Finding {
+    fn ptrace(&self) -> DoctorFinding {
         let scope = self.ptrace_scope;
         if scope < 3 {
             let detail = format!("kernel.yama.ptrace_scope is {scope}: the driver may do its work");
-            return Finding::good("ptrace", &detail);
+            return DoctorFinding::good("ptrace", &detail);
         }
         let detail = format!("kernel.yama.ptrace_scope is {scope}: client memory is out of reach");
-        Finding::bad("ptrace", detail, "set it to 2 or less in /etc/sysctl.d and reboot")
+        DoctorFinding::bad("ptrace", detail, "set it to 2 or less in /etc/sysctl.d and reboot")
     }
 
     /// Whether unmodified programs can be given files. Those that use the ring take them; with others it takes the right to
     /// trace them.
-    fn descriptors(&self) -> Finding {
+    fn descriptors(&self) -> DoctorFinding {
         let check = "descriptors";
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             let detail = "calls can bring files only to programs that use the ring".into();
-            return Finding::bad(check, detail, "use an x86-64 or aarch64 machine for others");
+            return DoctorFinding::bad(
+                check,
+                detail,
+                "use an x86-64 or aarch64 machine for others",
+            );
         }
         match self.ptrace_scope {
-            0 | 1 => Finding::good(
+            0 | 1 => DoctorFinding::good(
                 check,
                 "calls can bring files; programs without the ring are stopped for a moment to take them",
             ),
-            2 => Finding::good(check, "calls can bring files to programs that run as root"),
-            _ => Finding::bad(
+            2 => DoctorFinding::good(check, "calls can bring files to programs that run as root"),
+            _ => DoctorFinding::bad(
                 check,
                 "ptrace is turned off, so calls cannot bring files".into(),
                 "set kernel.yama.ptrace_scope to 1 or less in /etc/sysctl.d and reboot",
@@ -210,26 +214,26 @@ impl Machine {
         }
     }
 
-    fn verdict(check: &'static str, kind: Option<WorldKind>, advice: &str) -> Finding {
+    fn verdict(check: &'static str, kind: Option<WorldKind>, advice: &str) -> DoctorFinding {
         match kind {
             Some(WorldKind::Passthrough) => {
-                Finding::good(check, "works; received data by passthrough, the fastest way")
+                DoctorFinding::good(check, "works; received data by passthrough, the fastest way")
             }
-            Some(WorldKind::Store) => Finding::good(
+            Some(WorldKind::Store) => DoctorFinding::good(
                 check,
                 "works; received data through the page cache, as there is no passthrough",
             ),
-            Some(WorldKind::StoreInUserNamespace) => Finding::good(
+            Some(WorldKind::StoreInUserNamespace) => DoctorFinding::good(
                 check,
                 "works in a user namespace; received data through the page cache, as passthrough \
                  is only for root",
             ),
-            None => Finding::bad(check, "does not work here".into(), advice),
+            None => DoctorFinding::bad(check, "does not work here".into(), advice),
         }
     }
 }
 
-impl Finding {
+impl DoctorFinding {
     fn good(check: &'static str, detail: &str) -> Self {
         Self { check, found: true, detail: detail.into(), advice: String::new() }
     }

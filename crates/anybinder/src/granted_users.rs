@@ -13,7 +13,7 @@ use binder_os::processes::{self, Fork};
 use crate::failure::{Failure, failed};
 
 /// A range of users or groups: the first number inside, the first outside, and how many.
-type Range = (u32, u32, u32);
+type IdRange = (u32, u32, u32);
 
 /// For users, and for groups: the program that maps them, and the file in which the administrator grants them.
 const USERS: (&str, &str) = ("newuidmap", "/etc/subuid");
@@ -64,7 +64,12 @@ const DONE: &[u8] = b"done";
 struct Unmapped(Vec<u8>);
 
 /// In a child: waits until the parent has entered its namespace, and maps. Returns the exit status.
-fn map(pid: u32, maps: &[(&str, Vec<Range>)], mut entered: PipeReader, mut to: PipeWriter) -> i32 {
+fn map(
+    pid: u32,
+    maps: &[(&str, Vec<IdRange>)],
+    mut entered: PipeReader,
+    mut to: PipeWriter,
+) -> i32 {
     // The parent closes it, and writes nothing.
     let waited = entered.read(&mut [0]).map_err(failed("waiting for the namespace"));
     let done =
@@ -76,7 +81,7 @@ fn map(pid: u32, maps: &[(&str, Vec<Range>)], mut entered: PipeReader, mut to: P
     i32::from(told.is_err())
 }
 
-fn write(pid: u32, program: &str, ranges: &[Range]) -> Result<(), Failure> {
+fn write(pid: u32, program: &str, ranges: &[IdRange]) -> Result<(), Failure> {
     let numbers = ranges.iter().flat_map(|(inside, outside, count)| [inside, outside, count]);
     let mut command = Command::new(program);
     command.arg(pid.to_string()).args(numbers.map(u32::to_string)).stdin(Stdio::null());
@@ -95,7 +100,7 @@ fn write(pid: u32, program: &str, ranges: &[Range]) -> Result<(), Failure> {
 }
 
 /// The map in which `own` keeps its number, and the granted users have the other numbers from 0 on.
-fn ranges(own: u32, granted: &[(u32, u32)]) -> Vec<Range> {
+fn ranges(own: u32, granted: &[(u32, u32)]) -> Vec<IdRange> {
     let mut ranges = vec![(own, own, 1)];
     let mut inside = 0;
     for &(mut outside, mut count) in granted {

@@ -140,12 +140,12 @@ impl Write for Stderr {
 /// Lines that wait to be written.
 #[derive(Debug)]
 struct Queue {
-    lines: Mutex<Lines>,
+    lines: Mutex<LogLines>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct Lines {
+struct LogLines {
     waiting: VecDeque<Vec<u8>>,
     waiting_bytes: usize,
     /// Since it was last told how many.
@@ -156,11 +156,11 @@ struct Lines {
 impl Queue {
     const fn new() -> Self {
         let lines =
-            Lines { waiting: VecDeque::new(), waiting_bytes: 0, lost: 0, is_writing: false };
+            LogLines { waiting: VecDeque::new(), waiting_bytes: 0, lost: 0, is_writing: false };
         Self { lines: Mutex::new(lines), changed: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lines> {
+    fn lock(&self) -> MutexGuard<'_, LogLines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -210,7 +210,7 @@ impl Queue {
 
     /// Waits for that long at most until nothing waits.
     fn wait_until_written(&self, time: Duration) {
-        let is_busy = |lines: &mut Lines| lines.is_writing || !lines.waiting.is_empty();
+        let is_busy = |lines: &mut LogLines| lines.is_writing || !lines.waiting.is_empty();
         drop(self.changed.wait_timeout_while(self.lock(), time, is_busy));
     }
 }

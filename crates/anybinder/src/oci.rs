@@ -128,7 +128,7 @@ impl NewContainer {
     fn supply(&self, options: Options, no_ring: bool) -> Result<(), Failure> {
         let config_file = self.bundle.join("config.json");
         let mut spec = config::read(&config_file)?;
-        let place = Place::make(&self.id, &options)?;
+        let place = ContainerPlace::make(&self.id, &options)?;
         let ring_library = place.ring_library();
         let options = &Options { ring_library, rings: options.rings && !no_ring, ..options };
         let dir = place.binderfs();
@@ -195,14 +195,14 @@ fn become_orphan() -> Result<(), Failure> {
 /// The runtime binds these into the container, and not those of the binderfs: what it had looked up there itself would be
 /// its own first process's, which executes the container's program, and no other could open it (decision 7).
 #[derive(Debug, Clone)]
-struct Place {
+struct ContainerPlace {
     dir: PathBuf,
     devices: Vec<String>,
     /// The directory. It is [locked](file_lock::lock) for as long as the driver lives, whatever ends that.
     _lock: Arc<File>,
 }
 
-impl Place {
+impl ContainerPlace {
     /// Makes a place for a container. It is another one each time: the driver of an earlier container of that name may be
     /// about to remove its own. Those whose drivers were killed go.
     fn make(id: &OsStr, options: &Options) -> Result<Self, Failure> {
@@ -314,13 +314,17 @@ fn remove_abandoned(containers: &Path) {
             let names = fs::read_dir(&dir).into_iter().flatten().flatten();
             let names = names.filter_map(|file| file.file_name().into_string().ok());
             let devices = names.filter(is_bound).collect();
-            Place { dir, devices, _lock: Arc::new(lock) }.remove();
+            ContainerPlace { dir, devices, _lock: Arc::new(lock) }.remove();
         }
     }
 }
 
 /// Adds to a container's configuration what is in its place, but for what has a place taken there.
-fn complete(spec: &mut Value, place: &Place, ring: &RingEnvironment) -> Result<(), String> {
+fn complete(
+    spec: &mut Value,
+    place: &ContainerPlace,
+    ring: &RingEnvironment,
+) -> Result<(), String> {
     let devices = place.devices.iter().map(|name| format!("/dev/{name}")).zip(place.bound());
     let library = ring.has_library().then(|| (LIBRARY_DIR.into(), place.ring()));
     let program = env::current_exe().map_err(|error| error.to_string())?;

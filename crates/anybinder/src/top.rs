@@ -21,7 +21,7 @@ use crate::failure::{Failure, failed};
 use crate::inspect::{Binderfs, print};
 use crate::top::calls::CallsPage;
 use crate::top::history::RateHistory;
-use crate::top::screen::{Screen, Step, TopView};
+use crate::top::screen::{Screen, ScreenStep, TopView};
 use crate::top::servers::ServersPage;
 use crate::top::waits::WaitsPage;
 
@@ -60,7 +60,7 @@ fn show(
     let mut next = Instant::now() + interval;
     let mut shown = 0;
     let mut history = RateHistory::default();
-    let mut pages = Pages::default();
+    let mut pages = TopPages::default();
     history.note(&now.rows(&before));
     loop {
         let mut rows = now.rows(&before);
@@ -83,7 +83,7 @@ fn show(
             let event = event::read().map_err(failed(tried))?;
             let view = screen.view;
             if let Event::Key(key) = event
-                && screen.press(key) == Step::Quit
+                && screen.press(key) == ScreenStep::Quit
             {
                 return Ok(());
             }
@@ -110,13 +110,13 @@ fn show(
 
 /// The views that show more than the samples do.
 #[derive(Default)]
-struct Pages {
+struct TopPages {
     waits: WaitsPage,
     calls: CallsPage,
     servers: ServersPage,
 }
 
-impl Pages {
+impl TopPages {
     /// Updates a view.
     fn look_at(&mut self, view: TopView, binderfs: &Binderfs) -> Result<(), Failure> {
         match view {
@@ -140,7 +140,7 @@ impl Pages {
 
 /// A row and when its interval ended.
 #[derive(Serialize)]
-struct Timed {
+struct TimedRow {
     /// Milliseconds since 1970.
     at_ms: u64,
     #[serde(flatten)]
@@ -160,7 +160,7 @@ fn print_samples(
         let now = Sample::take(binderfs)?;
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_ms = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
-        let rows = now.rows(&before).into_iter().map(|row| Timed { at_ms, row });
+        let rows = now.rows(&before).into_iter().map(|row| TimedRow { at_ms, row });
         print(&binder_report::records::to_lines(rows))?;
         before = now;
     }

@@ -12,7 +12,7 @@ use crate::syntax::{DefinitionKind, Dimension, FieldSyntax};
 
 /// How far a type has been looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum CycleProgress {
     Begun,
     Done,
 }
@@ -30,19 +30,19 @@ pub(crate) fn check(
         }
         // A stack of its own: types may be held by each other in any number.
         let mut stack = Vec::from([(root, held_by(table, root))]);
-        progress.insert(root, Progress::Begun);
+        progress.insert(root, CycleProgress::Begun);
         while let Some((key, held)) = stack.last_mut() {
             let Some((inner, span)) = held.pop() else {
-                progress.insert(*key, Progress::Done);
+                progress.insert(*key, CycleProgress::Done);
                 stack.pop();
                 continue;
             };
             match progress.get(&inner) {
                 None => {
-                    progress.insert(inner, Progress::Begun);
+                    progress.insert(inner, CycleProgress::Begun);
                     stack.push((inner, held_by(table, inner)));
                 }
-                Some(Progress::Begun) => {
+                Some(CycleProgress::Begun) => {
                     let path = &table.entry(inner).path;
                     let message = format!("`{path}` would hold itself");
                     let help = "`@nullable(heap=true)`, an array or a `List` may hold it";
@@ -50,7 +50,7 @@ pub(crate) fn check(
                     let held = table.entry(inner).definition.name.span;
                     diagnostics.push(error.other(held, "declared here").help(help));
                 }
-                Some(Progress::Done) => {}
+                Some(CycleProgress::Done) => {}
             }
         }
     }

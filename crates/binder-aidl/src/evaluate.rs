@@ -48,7 +48,7 @@ pub(crate) struct Scope {
 
 /// A constant or enumerator, by its place in its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum ConstantPlace {
     Constant(usize),
     Enumerator(usize),
 }
@@ -58,8 +58,8 @@ enum Place {
 pub(crate) struct Evaluator<'t, 's> {
     table: &'t TypeTable<'s>,
     /// The values of constants; none while one is computed, and if it cannot be.
-    done: BTreeMap<(DefinitionKey, Place), Option<Evaluated>>,
-    under_way: Vec<(DefinitionKey, Place)>,
+    done: BTreeMap<(DefinitionKey, ConstantPlace), Option<Evaluated>>,
+    under_way: Vec<(DefinitionKey, ConstantPlace)>,
     depth: usize,
 }
 
@@ -157,8 +157,8 @@ impl<'t, 's> Evaluator<'t, 's> {
         }
         self.depth += NAME_DEPTH;
         let value = match place {
-            Place::Constant(at) => self.constant(key, at, diagnostics),
-            Place::Enumerator(at) => self.enumerator(key, at, diagnostics).map(|number| {
+            ConstantPlace::Constant(at) => self.constant(key, at, diagnostics),
+            ConstantPlace::Enumerator(at) => self.enumerator(key, at, diagnostics).map(|number| {
                 let name = name.segments.last().map(|it| it.text.clone()).unwrap_or_default();
                 Evaluated::Enumerator(key, name, number)
             }),
@@ -172,7 +172,7 @@ impl<'t, 's> Evaluator<'t, 's> {
         value
     }
 
-    fn find(&self, name: &QualifiedName, scope: Scope) -> Option<(DefinitionKey, Place)> {
+    fn find(&self, name: &QualifiedName, scope: Scope) -> Option<(DefinitionKey, ConstantPlace)> {
         let (last, types) = name.segments.split_last()?;
         if !types.is_empty() {
             let key = self.table.find(types, scope.document, scope.within)?;
@@ -188,12 +188,12 @@ impl<'t, 's> Evaluator<'t, 's> {
         None
     }
 
-    fn place(&self, key: DefinitionKey, name: &str) -> Option<Place> {
+    fn place(&self, key: DefinitionKey, name: &str) -> Option<ConstantPlace> {
         let entry = self.table.entry(key);
         let at = entry.values.get(name)?;
         Some(match &entry.definition.kind {
-            DefinitionKind::Enumeration(_) => Place::Enumerator(*at),
-            _ => Place::Constant(*at),
+            DefinitionKind::Enumeration(_) => ConstantPlace::Enumerator(*at),
+            _ => ConstantPlace::Constant(*at),
         })
     }
 
@@ -204,7 +204,7 @@ impl<'t, 's> Evaluator<'t, 's> {
         at: usize,
         diagnostics: &mut Diagnostics,
     ) -> Option<Evaluated> {
-        let place = (key, Place::Constant(at));
+        let place = (key, ConstantPlace::Constant(at));
         if let Some(done) = self.done.get(&place) {
             return done.clone();
         }
@@ -237,7 +237,7 @@ impl<'t, 's> Evaluator<'t, 's> {
         at: usize,
         diagnostics: &mut Diagnostics,
     ) -> Option<Number> {
-        let place = (key, Place::Enumerator(at));
+        let place = (key, ConstantPlace::Enumerator(at));
         if let Some(done) = self.done.get(&place) {
             return match done {
                 Some(Evaluated::Number(number)) => Some(*number),
@@ -250,7 +250,7 @@ impl<'t, 's> Evaluator<'t, 's> {
         // One without a value counts from the last that has one.
         let known = (0..=at).rev().find(|it| {
             enumerators[*it].value.is_some()
-                || (*it < at && self.done.contains_key(&(key, Place::Enumerator(*it))))
+                || (*it < at && self.done.contains_key(&(key, ConstantPlace::Enumerator(*it))))
         });
         self.under_way.push(place);
         let number = match known {

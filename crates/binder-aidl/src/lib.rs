@@ -68,4 +68,4 @@ pub use wire::{WireBody, WireCatalog, WireDefinition, WireField, WireKey, WireMe
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+struct BinderAidlReadme;

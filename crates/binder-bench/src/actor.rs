@@ -25,12 +25,12 @@ pub(crate) struct Actor {
     name: String,
     child: Child,
     link: ActorLink,
-    ending: Ending,
+    ending: ActorEnding,
 }
 
 /// How an actor is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum ActorEnding {
     /// By a signal, also when the bench itself is killed.
     Killed,
     /// By hearing that there are no more orders, whatever ended the bench.
@@ -55,7 +55,7 @@ impl Actor {
         name: &str,
         role: impl FnOnce(&mut ActorLink) -> Result<(), BenchError>,
     ) -> Result<Self, BenchError> {
-        Self::fork(name, Ending::Killed, role)
+        Self::fork(name, ActorEnding::Killed, role)
     }
 
     /// Forks a process that outlives a killed bench, to put right what the bench changed.
@@ -67,12 +67,12 @@ impl Actor {
         name: &str,
         role: impl FnOnce(&mut ActorLink) -> Result<(), BenchError>,
     ) -> Result<Self, BenchError> {
-        Self::fork(name, Ending::Told, role)
+        Self::fork(name, ActorEnding::Told, role)
     }
 
     fn fork(
         name: &str,
-        ending: Ending,
+        ending: ActorEnding,
         role: impl FnOnce(&mut ActorLink) -> Result<(), BenchError>,
     ) -> Result<Self, BenchError> {
         let tried = || format!("starting the {name}");
@@ -243,8 +243,8 @@ impl Drop for Actor {
     fn drop(&mut self) {
         // Neither can fail: the child is ours and was not waited for.
         let _ = match self.ending {
-            Ending::Killed => self.child.signal(Signal::KILL),
-            Ending::Told => self.link.0.get_ref().shutdown(std::net::Shutdown::Write),
+            ActorEnding::Killed => self.child.signal(Signal::KILL),
+            ActorEnding::Told => self.link.0.get_ref().shutdown(std::net::Shutdown::Write),
         };
         let _ = self.child.wait();
     }
@@ -282,14 +282,14 @@ impl ActorLink {
 /// In the child: plays the role and ends, without touching what the stack of the bench holds.
 fn play(
     mut link: ActorLink,
-    ending: Ending,
+    ending: ActorEnding,
     bench: u32,
     role: impl FnOnce(&mut ActorLink) -> Result<(), BenchError>,
 ) -> ! {
     let prepared = match ending {
-        Ending::Killed => processes::die_with_parent(Signal::KILL),
+        ActorEnding::Killed => processes::die_with_parent(Signal::KILL),
         // The interrupt key of a terminal is not meant for it.
-        Ending::Told => processes::leave_session(),
+        ActorEnding::Told => processes::leave_session(),
     };
     if prepared.is_err() || processes::parent() != Some(bench) {
         exit(1);

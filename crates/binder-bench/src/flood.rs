@@ -56,7 +56,7 @@ const WARM_UP: u32 = 200;
 
 /// A line of the result.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
+struct FloodRow {
     /// Absent for the calls that are made alone.
     flood: Option<FloodKind>,
     p50_ns: u64,
@@ -95,7 +95,7 @@ pub(crate) fn run(options: &FloodOptions, report: &mut BenchReport<'_>) -> Resul
         let (alone_p50, alone_p99) = *alone.get_or_insert((p50_ns, p99_ns));
         still_p99.insert(flood, p99_ns);
         let still = flood.and_then(|kind| still_p99.get(&Some(kind.without_calls())));
-        let row = Row {
+        let row = FloodRow {
             flood,
             p50_ns,
             p99_ns,
@@ -141,7 +141,7 @@ fn call_as_ordered(
     Ok(())
 }
 
-impl Row {
+impl FloodRow {
     fn cells(&self) -> [String; 6] {
         [
             self.flood.map_or("nobody", FloodKind::name).into(),

@@ -47,7 +47,7 @@ pub struct FreezeOptions {
 
 /// A line of the result.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
+struct FreezeRow {
     nodes: u32,
     is_watched: bool,
     freeze_p50_ns: u64,
@@ -80,7 +80,7 @@ pub(crate) fn run(options: &FreezeOptions, report: &mut BenchReport<'_>) -> Resu
             samples.extend(&times);
             samples
         });
-        let row = Row {
+        let row = FreezeRow {
             nodes: options.nodes,
             is_watched,
             freeze_p50_ns: freeze.percentile(50),
@@ -132,7 +132,7 @@ fn freeze_as_ordered(link: &mut ActorLink, device: &Path, pid: u32) -> Result<()
     Ok(())
 }
 
-impl Row {
+impl FreezeRow {
     fn cells(&self) -> [String; 6] {
         [
             self.nodes.to_string(),

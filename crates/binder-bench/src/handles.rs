@@ -80,7 +80,7 @@ enum Allocator {
 
 /// A result.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Row {
+struct HandlesRow {
     allocator: Allocator,
     first_node: u32,
     p50_ns: f64,
@@ -88,7 +88,7 @@ struct Row {
 
 /// The last result.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Growth {
+struct HandlesGrowth {
     allocator: Allocator,
     last_over_first: f64,
 }
@@ -113,7 +113,7 @@ pub(crate) fn run(
     for bucket in buckets(options.nodes, options.bucket) {
         let Bucket { first_node, nodes } = bucket;
         bar.set_message(format!("{first_node} nodes held"));
-        let row = |allocator, p50_ns| Row { allocator, first_node, p50_ns };
+        let row = |allocator, p50_ns| HandlesRow { allocator, first_node, p50_ns };
 
         let round_trip_ns: u64 = client.ask_beside(&mut server, &bucket)?;
         #[expect(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
@@ -141,7 +141,7 @@ pub(crate) fn run(
     report.table(&table)?;
     if let [first, .., last] = medians[..] {
         let last_over_first = last / first;
-        report.record(&Growth { allocator: Allocator::Device, last_over_first })?;
+        report.record(&HandlesGrowth { allocator: Allocator::Device, last_over_first })?;
         report
             .summary(&format!("last bucket / first bucket of the device: {last_over_first:.2}"))?;
     }

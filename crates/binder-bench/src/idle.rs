@@ -48,7 +48,7 @@ pub struct IdleOptions {
 /// What the clients do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum IdleState {
     /// They have the device open.
     Open,
     /// They wait for calls.
@@ -59,8 +59,8 @@ enum State {
 
 /// A line of the result. Bytes are signed: memory can be given back, too.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
-    state: State,
+struct IdleRow {
+    state: IdleState,
     clients: u32,
     /// Of the proportional set size, the one with a bar.
     bytes_per_client: i64,
@@ -94,9 +94,9 @@ const SETTLES_WITHIN: Duration = Duration::from_secs(10);
 pub(crate) fn run(options: &IdleOptions, report: &mut BenchReport<'_>) -> Result<(), BenchError> {
     let daemon = options.target.daemon().ok_or(BenchError::NoDaemon)?;
     let rows = [
-        (State::Open, options.clients),
-        (State::Parked, options.clients),
-        (State::Processes, options.processes.min(options.clients)),
+        (IdleState::Open, options.clients),
+        (IdleState::Parked, options.clients),
+        (IdleState::Processes, options.processes.min(options.clients)),
     ];
     let bar = report.progress(rows.iter().map(|(_, clients)| *clients as usize).sum());
     let mut table = TextTable::new([
@@ -117,7 +117,7 @@ pub(crate) fn run(options: &IdleOptions, report: &mut BenchReport<'_>) -> Result
     for (state, clients) in rows.into_iter().filter(|(_, clients)| *clients > 0) {
         bar.set_message(format!("{} clients", state.name()));
         let (during, after) = measure(options, state, clients, daemon, &bar)?;
-        let row = Row::new(state, clients, [before, during, after]);
+        let row = IdleRow::new(state, clients, [before, during, after]);
         report.record(&row)?;
         table.row(row.cells());
     }
@@ -132,15 +132,15 @@ pub(crate) fn run(options: &IdleOptions, report: &mut BenchReport<'_>) -> Result
 /// Returns the memory of the daemon with the clients and without them again.
 fn measure(
     options: &IdleOptions,
-    state: State,
+    state: IdleState,
     clients: u32,
     daemon: Daemon,
     bar: &ProgressBar,
 ) -> Result<(Memory, Memory), BenchError> {
     let device = options.target.device();
     let (actors_wanted, each) = match state {
-        State::Open | State::Parked => (1, clients),
-        State::Processes => (clients, 1),
+        IdleState::Open | IdleState::Parked => (1, clients),
+        IdleState::Processes => (clients, 1),
     };
     // Each is at the other end of a socket.
     processes::raise_open_file_limit().map_err(failed("raising the limit of open files"))?;
@@ -166,7 +166,7 @@ fn measure(
 }
 
 /// In the process of the clients: opens as many as ordered, keeps them, and answers once they idle.
-fn idle(link: &mut ActorLink, device: &Path, state: State) -> Result<(), BenchError> {
+fn idle(link: &mut ActorLink, device: &Path, state: IdleState) -> Result<(), BenchError> {
     processes::raise_open_file_limit().map_err(failed("raising the limit of open files"))?;
     link.answer(&())?;
     let (tell, told) = mpsc::channel();
@@ -176,8 +176,8 @@ fn idle(link: &mut ActorLink, device: &Path, state: State) -> Result<(), BenchEr
         told.try_iter().collect::<Result<(), _>>()?;
         for _ in 0..more {
             match state {
-                State::Open | State::Processes => open.push(open_client(device)?),
-                State::Parked => {
+                IdleState::Open | IdleState::Processes => open.push(open_client(device)?),
+                IdleState::Parked => {
                     park(device, tell.clone())?;
                     told.recv().expect("a sender is ours")?;
                 }
@@ -245,7 +245,7 @@ fn settled(daemon: Daemon) -> Result<Memory, BenchError> {
     Ok(memory)
 }
 
-impl State {
+impl IdleState {
     fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -255,8 +255,8 @@ impl State {
     }
 }
 
-impl Row {
-    fn new(state: State, clients: u32, memory: [Memory; 3]) -> Self {
+impl IdleRow {
+    fn new(state: IdleState, clients: u32, memory: [Memory; 3]) -> Self {
         let [before, during, after] = memory;
         let each = |of: fn(&Memory) -> i64| (of(&during) - of(&before)) / i64::from(clients);
         let left = |of: fn(&Memory) -> i64| of(&after) - of(&before);
@@ -300,7 +300,7 @@ mod tests {
     fn a_row_shares_out_what_was_added_and_tells_what_is_left() {
         let memory = |pss, private, rss| Memory { pss, private, rss };
         let memory = [memory(1000, 500, 2000), memory(9000, 2500, 1600), memory(1100, 400, 2000)];
-        let row = Row::new(State::Parked, 4, memory);
+        let row = IdleRow::new(IdleState::Parked, 4, memory);
         assert_eq!(
             [row.bytes_per_client, row.private_bytes_per_client, row.rss_bytes_per_client],
             [2000, 500, -100]

@@ -67,7 +67,7 @@ enum Pattern {
 
 /// A result.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
+struct IdsRow {
     structure: &'static str,
     live: u32,
     pattern: Pattern,
@@ -86,7 +86,7 @@ pub(crate) fn run(options: &IdsOptions, report: &mut BenchReport<'_>) -> Result<
         "two threads",
         "bytes per id",
     ]);
-    let measures: [fn(u32, Duration) -> Vec<Row>; 7] = [
+    let measures: [fn(u32, Duration) -> Vec<IdsRow>; 7] = [
         measure::<Scan>,
         measure::<Flat<false>>,
         measure::<Flat<true>>,
@@ -123,7 +123,7 @@ pub(crate) fn run(options: &IdsOptions, report: &mut BenchReport<'_>) -> Result<
 }
 
 /// The medians of what was measured in several rounds.
-fn medians(rounds: Vec<Vec<Row>>) -> Vec<Row> {
+fn medians(rounds: Vec<Vec<IdsRow>>) -> Vec<IdsRow> {
     let mut rows = rounds.first().cloned().unwrap_or_default();
     for (nth, row) in rows.iter_mut().enumerate() {
         row.ns = median(&mut rounds.iter().map(|rows| rows[nth].ns).collect::<Vec<_>>());
@@ -131,10 +131,10 @@ fn medians(rounds: Vec<Vec<Row>>) -> Vec<Row> {
     rows
 }
 
-fn measure<I: IdSet>(live: u32, budget: Duration) -> Vec<Row> {
+fn measure<I: IdSet>(live: u32, budget: Duration) -> Vec<IdsRow> {
     let mut ids = I::filled(live);
     let bytes_per_id = ids.heap_bytes().map(|bytes| bytes as f64 / f64::from(live));
-    let row = |pattern, ns| Row { structure: I::NAME, live, pattern, ns, bytes_per_id };
+    let row = |pattern, ns| IdsRow { structure: I::NAME, live, pattern, ns, bytes_per_id };
     let mut random = Random::new(live);
     let one = median_ns(budget, None, || {
         ids.release(random.below(live));

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::affinity::Pin;
 use crate::error::BenchError;
-use crate::pids::tables::{BitmapAndHash, ComparedTable, Ours, Trees};
+use crate::pids::tables::{BitmapAndHash, ComparedTable, OurTable, Trees};
 use crate::random::Random;
 use crate::repeat::{median, median_ns};
 use crate::report::BenchReport;
@@ -67,7 +67,7 @@ pub struct PidsOptions {
 /// An operation on a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Operation {
+enum TableOperation {
     /// Give a process its numbers.
     Allocate,
     /// Find a random process in the innermost namespace, each by itself.
@@ -86,11 +86,11 @@ enum Operation {
 
 /// A result: nanoseconds for each process.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Row {
+struct PidsRow {
     structure: &'static str,
     live: u32,
     levels: u32,
-    operation: Operation,
+    operation: TableOperation,
     ns: f64,
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn run(options: &PidsOptions, report: &mut BenchReport<'_>) -> Result
         "visit",
         "destroy",
     ]);
-    let measures = [measure::<Ours>, measure::<Trees>, measure::<BitmapAndHash>];
+    let measures = [measure::<OurTable>, measure::<Trees>, measure::<BitmapAndHash>];
     let bar = report.progress(options.live.len() * options.levels.len() * measures.len());
     for live in &options.live {
         for levels in &options.levels {
@@ -141,8 +141,8 @@ pub(crate) fn run(options: &PidsOptions, report: &mut BenchReport<'_>) -> Result
     Ok(())
 }
 
-fn measure<T: ComparedTable>(live: u32, levels: u32) -> [Row; 7] {
-    let row = |operation, ns| Row { structure: T::NAME, live, levels, operation, ns };
+fn measure<T: ComparedTable>(live: u32, levels: u32) -> [PidsRow; 7] {
+    let row = |operation, ns| PidsRow { structure: T::NAME, live, levels, operation, ns };
     let (mut pids, mut numbers) = (T::new(levels), Vec::new());
     let allocate = median_ns(FOREVER, Some(live), || numbers.push(pids.allocate()));
     let mut random = Random::new(live);
@@ -157,13 +157,13 @@ fn measure<T: ComparedTable>(live: u32, levels: u32) -> [Row; 7] {
     pids.destroy();
     let destroy = start.elapsed().as_secs_f64() * 1e9 / f64::from(live);
     [
-        row(Operation::Allocate, allocate),
-        row(Operation::LookUp, look_up),
-        row(Operation::LookUpPinned, pinned),
-        row(Operation::LookUpBesideWriter, alone_beside_writer),
-        row(Operation::LookUpPinnedBesideWriter, pinned_beside_writer),
-        row(Operation::Iterate, iterate),
-        row(Operation::Destroy, destroy),
+        row(TableOperation::Allocate, allocate),
+        row(TableOperation::LookUp, look_up),
+        row(TableOperation::LookUpPinned, pinned),
+        row(TableOperation::LookUpBesideWriter, alone_beside_writer),
+        row(TableOperation::LookUpPinnedBesideWriter, pinned_beside_writer),
+        row(TableOperation::Iterate, iterate),
+        row(TableOperation::Destroy, destroy),
     ]
 }
 
@@ -214,9 +214,11 @@ mod tests {
 
     #[test]
     fn every_table_is_measured_in_every_operation() {
-        for rows in
-            [measure::<Ours>(100, 3), measure::<Trees>(100, 3), measure::<BitmapAndHash>(100, 1)]
-        {
+        for rows in [
+            measure::<OurTable>(100, 3),
+            measure::<Trees>(100, 3),
+            measure::<BitmapAndHash>(100, 1),
+        ] {
             assert!(rows.iter().all(|row| row.ns > 0.0), "{rows:?}");
         }
     }

@@ -82,7 +82,7 @@ pub struct PingOptions {
 
     /// Measure these peers alone
     #[arg(long, value_enum, value_name = "PEERS", value_delimiter = ',')]
-    only: Vec<What>,
+    only: Vec<PingFigure>,
 
     /// Where the processes run, the daemon's included
     #[arg(long, value_enum, default_value = "same")]
@@ -106,7 +106,7 @@ const MAX_BYTES: usize = 128 * 1024;
 /// The figures measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum What {
+enum PingFigure {
     /// The device, by ioctls.
     Binder,
     /// The device, with a server whose replies' completions ride along with the next call.
@@ -138,8 +138,8 @@ enum What {
 }
 
 /// A client and a server who know each other.
-struct Peer {
-    what: What,
+struct PingPeer {
+    what: PingFigure,
     carries: CallCargo,
     client: Actor,
     /// Shared with a peer that uses the same device.
@@ -160,7 +160,7 @@ enum CallCargo {
 
 /// What the rounds of a peer and a size came to.
 #[derive(Debug, Clone, Default)]
-struct Tally {
+struct PingTally {
     samples: Samples,
     client_cpu_ns: u64,
     server_cpu_ns: Option<u64>,
@@ -169,8 +169,8 @@ struct Tally {
 
 /// A line of the result.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
-    what: What,
+struct PingRow {
+    what: PingFigure,
     bytes: u32,
     /// Files that each call brings, and its reply brings back.
     files: u32,
@@ -223,7 +223,7 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
             let mut lines: Vec<_> = peers
                 .iter_mut()
                 .filter(|peer| peer.carries.has(files))
-                .map(|peer| (peer, Tally::default()))
+                .map(|peer| (peer, PingTally::default()))
                 .collect();
             for round in 0..=options.rounds {
                 for (peer, tally) in &mut lines {
@@ -244,7 +244,7 @@ pub(crate) fn run(options: &PingOptions, report: &mut BenchReport<'_>) -> Result
                 plain.clone_from(&medians);
             }
             for (peer, tally) in &mut lines {
-                let row = Row::new(peer.what, (bytes, files), tally, &medians, &plain);
+                let row = PingRow::new(peer.what, (bytes, files), tally, &medians, &plain);
                 report.record(&row)?;
                 table.row(row.cells().into_iter().take(columns));
             }
@@ -280,43 +280,54 @@ fn assemble(
     spare: Option<&BenchDevice>,
     cores: Cores,
     report: &mut BenchReport<'_>,
-) -> Result<Vec<Peer>, BenchError> {
+) -> Result<Vec<PingPeer>, BenchError> {
     let device = options.target.device();
     let mut peers = Vec::new();
     let plain = DriverSession::open_without_ring;
     let server = shared(service::start_with(device, cores.server, plain)?);
     if is_of_kernel(device) {
         let client = binder::start(device, cores.client, None, plain)?;
-        let (what, carries) = (What::Kernel, CallCargo::Both);
-        peers.push(Peer { what, carries, client, server, daemon, traced: None });
+        let (what, carries) = (PingFigure::Kernel, CallCargo::Both);
+        peers.push(PingPeer { what, carries, client, server, daemon, traced: None });
     } else {
         let carries = CallCargo::Both;
-        let mut kinds =
-            vec![(What::Binder, Completions::Own), (What::Deferred, Completions::Deferred)];
-        kinds.extend(options.trace.then_some((What::Traced, Completions::Own)));
+        let mut kinds = vec![
+            (PingFigure::Binder, Completions::Own),
+            (PingFigure::Deferred, Completions::Deferred),
+        ];
+        kinds.extend(options.trace.then_some((PingFigure::Traced, Completions::Own)));
         for (what, completions) in kinds {
             let client = binder::start(device, cores.client, Some(completions), plain)?;
             let traced = what.is_traced().then(|| device.to_owned());
-            peers.push(Peer { what, carries, client, server: server.clone(), daemon, traced });
+            peers.push(PingPeer { what, carries, client, server: server.clone(), daemon, traced });
         }
         // Handle 0 of a device is one server's.
         let device = device.with_file_name("vndbinder");
         if device.exists() {
             let open = DriverSession::open;
             let server = shared(service::start_with(&device, cores.server, open)?);
-            let mut kinds =
-                vec![(What::Ring, Completions::Own), (What::DeferredRing, Completions::Deferred)];
+            let mut kinds = vec![
+                (PingFigure::Ring, Completions::Own),
+                (PingFigure::DeferredRing, Completions::Deferred),
+            ];
             if lanes_wanted_after(None).is_some() {
                 kinds = vec![
-                    (What::Lane, Completions::Own),
-                    (What::DeferredLane, Completions::Deferred),
+                    (PingFigure::Lane, Completions::Own),
+                    (PingFigure::DeferredLane, Completions::Deferred),
                 ];
             }
-            kinds.extend(options.trace.then_some((What::TracedRing, Completions::Deferred)));
+            kinds.extend(options.trace.then_some((PingFigure::TracedRing, Completions::Deferred)));
             for (what, completions) in kinds {
                 let client = binder::start(&device, cores.client, Some(completions), open)?;
                 let traced = what.is_traced().then(|| device.clone());
-                peers.push(Peer { what, carries, client, server: server.clone(), daemon, traced });
+                peers.push(PingPeer {
+                    what,
+                    carries,
+                    client,
+                    server: server.clone(),
+                    daemon,
+                    traced,
+                });
             }
         } else {
             report
@@ -327,24 +338,31 @@ fn assemble(
         let open = DriverSession::open_unmodified;
         let server = shared(service::start_with(device, cores.server, open)?);
         let client = binder::start(device, cores.client, None, open)?;
-        let (what, carries) = (What::Unmodified, CallCargo::Both);
-        peers.push(Peer { what, carries, client, server, daemon, traced: None });
+        let (what, carries) = (PingFigure::Unmodified, CallCargo::Both);
+        peers.push(PingPeer { what, carries, client, server, daemon, traced: None });
     }
     if options.libbinder {
         let (client, server) = library::start(&device.with_file_name("hwbinder"), cores)?;
         let has_lanes = DeviceOptions::default().lanes_after.is_some();
-        let what = if has_lanes { What::LibraryLane } else { What::Library };
+        let what = if has_lanes { PingFigure::LibraryLane } else { PingFigure::Library };
         let carries = CallCargo::Bytes;
-        peers.push(Peer { what, carries, client, server: shared(server), daemon, traced: None });
+        peers.push(PingPeer {
+            what,
+            carries,
+            client,
+            server: shared(server),
+            daemon,
+            traced: None,
+        });
     }
     if let Some(kernel) = kernel_device(options.kernel_device.as_deref(), device)? {
         let started = service::start_with(&kernel, cores.server, plain)
             .and_then(|server| Ok((binder::start(&kernel, cores.client, None, plain)?, server)));
         match started {
             Ok((client, server)) => {
-                let (what, server, carries) = (What::Kernel, shared(server), CallCargo::Both);
+                let (what, server, carries) = (PingFigure::Kernel, shared(server), CallCargo::Both);
                 let (daemon, traced) = (None, None);
-                peers.push(Peer { what, carries, client, server, daemon, traced });
+                peers.push(PingPeer { what, carries, client, server, daemon, traced });
             }
             // The user did not ask for it.
             Err(error) if options.kernel_device.is_none() => {
@@ -355,12 +373,19 @@ fn assemble(
     }
     let room_bytes = options.sizes.iter().max().copied().unwrap_or(0);
     let (client, server) = futex::start(room_bytes as usize, cores)?;
-    let (what, carries) = (What::Futex, CallCargo::Bytes);
-    peers.push(Peer { what, carries, client, server: shared(server), daemon: None, traced: None });
+    let (what, carries) = (PingFigure::Futex, CallCargo::Bytes);
+    peers.push(PingPeer {
+        what,
+        carries,
+        client,
+        server: shared(server),
+        daemon: None,
+        traced: None,
+    });
     for carries in [CallCargo::Bytes, CallCargo::Files] {
         let (client, server) = stream::start(cores, carries == CallCargo::Files)?;
-        let what = What::Unix;
-        peers.push(Peer {
+        let what = PingFigure::Unix;
+        peers.push(PingPeer {
             what,
             carries,
             client,
@@ -396,7 +421,7 @@ fn kernel_device(named: Option<&Path>, device: &Path) -> Result<Option<PathBuf>,
     }
 }
 
-impl What {
+impl PingFigure {
     fn name(self) -> &'static str {
         match self {
             Self::Binder => "binder",
@@ -443,9 +468,9 @@ impl CallCargo {
     }
 }
 
-impl Peer {
+impl PingPeer {
     /// Has the client make the calls of a round.
-    fn play(&mut self, round: Round) -> Result<Tally, BenchError> {
+    fn play(&mut self, round: Round) -> Result<PingTally, BenchError> {
         let _follower = self.traced.as_deref().map(StreamFollower::start).transpose()?;
         let mut actor = self.server.borrow_mut();
         let server = actor.pid();
@@ -455,7 +480,7 @@ impl Peer {
         let after = (daemon::cpu_ns(server), daemon.and_then(daemon::cpu_ns));
         let mut samples = Samples::default();
         samples.extend(&timings.round_trips_ns);
-        Ok(Tally {
+        Ok(PingTally {
             samples,
             client_cpu_ns: timings.cpu_ns,
             server_cpu_ns: since(before.0, after.0),
@@ -464,7 +489,7 @@ impl Peer {
     }
 }
 
-impl Tally {
+impl PingTally {
     fn add(&mut self, other: &Self) {
         self.samples.append(&other.samples);
         self.client_cpu_ns += other.client_cpu_ns;
@@ -482,14 +507,14 @@ fn add(sum: &mut Option<u64>, more: Option<u64>) {
 }
 
 /// Half of the round trips took no longer.
-type Medians = Vec<(What, u64)>;
+type Medians = Vec<(PingFigure, u64)>;
 
-impl Row {
+impl PingRow {
     /// A line, set against the medians of the same bytes and files, and against those without files.
     fn new(
-        what: What,
+        what: PingFigure,
         (bytes, files): (u32, u32),
-        tally: &mut Tally,
+        tally: &mut PingTally,
         medians: &Medians,
         plain: &Medians,
     ) -> Self {
@@ -508,8 +533,8 @@ impl Row {
             client_cpu_ns: tally.client_cpu_ns / calls,
             server_cpu_ns: tally.server_cpu_ns.map(|ns| ns / calls),
             daemon_cpu_ns: tally.daemon_cpu_ns.map(|ns| ns / calls),
-            times_futex: times(medians, What::Futex),
-            times_unix: times(medians, What::Unix),
+            times_futex: times(medians, PingFigure::Futex),
+            times_unix: times(medians, PingFigure::Unix),
             times_without: what.without(files).and_then(|without| times(plain, without)),
         }
     }

@@ -78,14 +78,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What the memory is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Load {
+enum MemoryLoad {
     Quiet,
     Short,
 }
 
 /// An order to send vectors for some time.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Order {
+struct SendvecOrder {
     words: u32,
     millis: u64,
 }
@@ -98,7 +98,7 @@ struct Sent {
 
 /// The vectors of one size under one load.
 #[derive(Debug, Clone, Default)]
-struct Tally {
+struct SendvecTally {
     call_ns: Samples,
     /// Of a call, in each pass.
     cpu_ns: Samples,
@@ -106,9 +106,9 @@ struct Tally {
 
 /// A line of the result.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Row {
+struct SendvecRow {
     words: u32,
-    load: Load,
+    load: MemoryLoad,
     /// Half of the calls took no longer.
     ns: u64,
     /// How long client, server and daemon ran for a call, in the median of the passes.
@@ -136,7 +136,7 @@ pub(crate) fn run(
     let device = options.target.device();
     let core = affinity::core()?;
     let _pinned = options.target.pin_daemon(Some(core), report)?;
-    let mut stage = Stage {
+    let mut stage = SendvecStage {
         server: service::start(device, Some(core))?,
         client: Actor::start("binder client", |link| {
             affinity::pin_self(core)?;
@@ -152,20 +152,20 @@ pub(crate) fn run(
     }
     // What the first call of each size needs is no part of a burst.
     for words in &options.words {
-        stage.send(Order { words: *words, millis: 1 })?;
+        stage.send(SendvecOrder { words: *words, millis: 1 })?;
     }
     let before = Footprint::settled(daemon, device, stage.clients())?;
 
     let sizes = options.words.len();
-    let passes = [Load::Quiet, Load::Short];
+    let passes = [MemoryLoad::Quiet, MemoryLoad::Short];
     let bar = report.progress((options.rounds as usize + 1) * passes.len() * sizes);
-    let mut tallies = [(); 2].map(|()| vec![Tally::default(); sizes]);
+    let mut tallies = [(); 2].map(|()| vec![SendvecTally::default(); sizes]);
     for round in 0..=options.rounds {
         for (load, tallies) in passes.into_iter().zip(&mut tallies) {
             bar.set_message(format!("{} words, {}", options.words[0], load.name()));
             let caught = stage.set(load, &mut eater, cage.as_ref().ok())?;
             for (words, tally) in options.words.iter().zip(tallies) {
-                let order = Order { words: *words, millis: options.millis };
+                let order = SendvecOrder { words: *words, millis: options.millis };
                 let pass = stage.play(order)?;
                 // The first warms up.
                 if round > 0 {
@@ -181,36 +181,36 @@ pub(crate) fn run(
     let burst = Footprint::measure(daemon, device, stage.clients())?;
     let recovery = recover(before, burst, || {
         // Clients go on using the device: memory in use stays, and the rest must go all the same.
-        stage.send(Order { words: 4, millis: 1 })?;
+        stage.send(SendvecOrder { words: 4, millis: 1 })?;
         Footprint::measure(daemon, device, stage.clients())
     })?;
     tell(options, tallies, recovery, report)
 }
 
 /// The processes that take part.
-struct Stage {
+struct SendvecStage {
     server: Actor,
     client: Actor,
     daemon: Daemon,
 }
 
-impl Stage {
+impl SendvecStage {
     fn clients(&self) -> [u32; 2] {
         [self.server.pid(), self.client.pid()]
     }
 
-    fn send(&mut self, order: Order) -> Result<Sent, BenchError> {
+    fn send(&mut self, order: SendvecOrder) -> Result<Sent, BenchError> {
         self.client.ask_beside(&mut self.server, &order)
     }
 
     /// Has memory as it is to be for a pass.
     fn set<'cage>(
         &self,
-        load: Load,
+        load: MemoryLoad,
         eater: &mut Eater,
         cage: Option<&'cage Cage>,
     ) -> Result<Option<cage::Caught<'cage>>, BenchError> {
-        if load == Load::Quiet {
+        if load == MemoryLoad::Quiet {
             return Ok(None);
         }
         let [server, client] = self.clients();
@@ -220,7 +220,7 @@ impl Stage {
         Ok(caught)
     }
 
-    fn play(&mut self, order: Order) -> Result<(Sent, Option<u64>), BenchError> {
+    fn play(&mut self, order: SendvecOrder) -> Result<(Sent, Option<u64>), BenchError> {
         let [server, client] = self.clients();
         let pids = [self.daemon.pid, server, client];
         let cpu_ns = || pids.iter().map(|pid| daemon::cpu_ns(*pid)).sum::<Option<u64>>();
@@ -233,7 +233,7 @@ impl Stage {
 /// In the client: sends vectors of as many words, for as long as ordered, and looks at what comes.
 fn send_as_ordered(link: &mut ActorLink, mut session: DriverSession) -> Result<(), BenchError> {
     let mut reply = Vec::new();
-    while let Some(Order { words, millis }) = link.receive()? {
+    while let Some(SendvecOrder { words, millis }) = link.receive()? {
         let mut message: Vec<u8> = (0..words * WORD_BYTES).map(|at| (at % 251) as u8).collect();
         let (start, enough) = (Instant::now(), Duration::from_millis(millis));
         let mut round_trips_ns = Vec::new();
@@ -287,7 +287,7 @@ fn recover(
 /// Writes the table, the sums and how the memory came back.
 fn tell(
     options: &SendvecOptions,
-    tallies: [Vec<Tally>; 2],
+    tallies: [Vec<SendvecTally>; 2],
     recovery: Recovery,
     report: &mut BenchReport<'_>,
 ) -> Result<(), BenchError> {
@@ -306,12 +306,12 @@ fn tell(
     let [quiet, short] = tallies;
     let mut sums = [0, 0];
     for (words, (quiet, short)) in options.words.iter().zip(iter::zip(quiet, short)) {
-        let rows = [quiet.row(*words, Load::Quiet), short.row(*words, Load::Short)];
+        let rows = [quiet.row(*words, MemoryLoad::Quiet), short.row(*words, MemoryLoad::Short)];
         for (row, sum) in rows.iter().zip(&mut sums) {
             report.record(row)?;
             *sum += row.throughput;
         }
-        let cells = rows.iter().flat_map(Row::cells);
+        let cells = rows.iter().flat_map(SendvecRow::cells);
         let loss = loss(rows.map(|row| row.throughput));
         table.row(iter::once(words.to_string()).chain(cells).chain([loss]));
     }
@@ -326,7 +326,7 @@ fn tell(
     report.summary(&recovery.to_string())
 }
 
-impl Tally {
+impl SendvecTally {
     fn add(&mut self, (sent, cpu_ns): (Sent, Option<u64>)) {
         let calls = sent.round_trips_ns.len() as u64;
         self.call_ns.extend(&sent.round_trips_ns);
@@ -335,10 +335,10 @@ impl Tally {
         }
     }
 
-    fn row(mut self, words: u32, load: Load) -> Row {
+    fn row(mut self, words: u32, load: MemoryLoad) -> SendvecRow {
         let ns = self.call_ns.percentile(50);
         let bytes = u64::from(words * WORD_BYTES);
-        Row {
+        SendvecRow {
             words,
             load,
             ns,
@@ -349,7 +349,7 @@ impl Tally {
     }
 }
 
-impl Row {
+impl SendvecRow {
     fn cells(&self) -> [String; 4] {
         [
             table::duration(Some(self.ns)),
@@ -360,7 +360,7 @@ impl Row {
     }
 }
 
-impl Load {
+impl MemoryLoad {
     fn name(self) -> &'static str {
         match self {
             Self::Quiet => "memory is plenty",
@@ -402,11 +402,11 @@ mod tests {
 
     #[test]
     fn a_row_counts_the_bytes_of_the_median_call() {
-        let mut tally = Tally::default();
+        let mut tally = SendvecTally::default();
         for ns in [40_000, 20_000, 90_000] {
             tally.add((Sent { round_trips_ns: vec![ns; 2] }, Some(2 * ns / 4)));
         }
-        let row = tally.row(1000, Load::Short);
+        let row = tally.row(1000, MemoryLoad::Short);
         assert_eq!((row.ns, row.cpu_ns, row.iterations), (40_000, 10_000, 6));
         assert_eq!(row.throughput, 100_000_000);
         assert_eq!(row.cells()[3], "100.0");

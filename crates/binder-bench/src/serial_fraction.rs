@@ -60,7 +60,7 @@ struct CallCosts {
 
 /// A line of the result.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
+struct SerialFractionRow {
     what: &'static str,
     bytes: u32,
     /// Each for one call.
@@ -116,7 +116,7 @@ pub(crate) fn run(
             let before = CallCosts::until_now(options, daemon, &server)?;
             let timings = play(&mut server, options.calls)?;
             let used = CallCosts::until_now(options, daemon, &server)?.since(&before);
-            let row = Row::new(what, bytes, options.calls, &used, timings.cpu_ns);
+            let row = SerialFractionRow::new(what, bytes, options.calls, &used, timings.cpu_ns);
             report.record(&row)?;
             table.row(row.cells());
             bar.inc(1);
@@ -177,7 +177,7 @@ impl HeldLocks {
     }
 }
 
-impl Row {
+impl SerialFractionRow {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     fn new(
         what: &'static str,

@@ -22,9 +22,9 @@ use crate::random::Random;
 use crate::report::BenchReport;
 use crate::session::SessionDoor;
 use crate::soak::client::{ClientLife, Deed};
-use crate::soak::counts::Counts;
+use crate::soak::counts::SoakCounts;
 use crate::soak::message::broken;
-use crate::soak::server::Progress;
+use crate::soak::server::ServerProgress;
 use crate::table::{self, TextTable};
 use crate::target::BenchTarget;
 
@@ -69,7 +69,7 @@ pub struct SoakOptions {
 
 /// What one kind of deed took.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
+struct SoakRow {
     deed: Deed,
     calls: u64,
     p50_ns: u64,
@@ -79,7 +79,7 @@ struct Row {
 
 /// What it came to.
 #[derive(Debug, Clone, Default, Serialize)]
-struct Outcome {
+struct SoakOutcome {
     seconds: u32,
     /// Transactions that the server has received.
     served: u64,
@@ -93,16 +93,16 @@ struct Outcome {
     /// One-ways that the server had no room for, and said so.
     refused_oneways: u64,
     /// What the driver counts more of than before; absent if it does not tell.
-    left: Option<Counts>,
+    left: Option<SoakCounts>,
 }
 
 /// The clients and what they have told.
-struct Crowd<'a> {
+struct SoakCrowd<'a> {
     options: &'a SoakOptions,
     end: Instant,
     living: Vec<Actor>,
     lives: u32,
-    outcome: Outcome,
+    outcome: SoakOutcome,
     times: BTreeMap<Deed, Histogram<u64>>,
 }
 
@@ -115,25 +115,25 @@ pub(crate) fn run(options: &SoakOptions, report: &mut BenchReport<'_>) -> Result
     let device = options.target.device();
     let before = counts::read(device);
     let mut server = server::start(device, options.threads, options.door(0))?;
-    let mut crowd = Crowd {
+    let mut crowd = SoakCrowd {
         options,
         end: Instant::now() + Duration::from_secs(options.seconds.into()),
         living: Vec::new(),
         lives: 0,
-        outcome: Outcome { seconds: options.seconds, ..Outcome::default() },
+        outcome: SoakOutcome { seconds: options.seconds, ..SoakOutcome::default() },
         times: BTreeMap::new(),
     };
     crowd.live(&mut server, report)?;
     crowd.outlive()?;
     let last = settled(&mut server)?;
     drop(server);
-    let Crowd { mut outcome, times, .. } = crowd;
+    let SoakCrowd { mut outcome, times, .. } = crowd;
     (outcome.served, outcome.deaths) = (last.served, last.deaths);
     outcome.left = before.map(|before| left_after(&before, options)).transpose()?;
 
     let mut table = TextTable::new(["deed", "calls", "p50", "p99", "max"]);
     for (deed, times) in &times {
-        let row = Row {
+        let row = SoakRow {
             deed: *deed,
             calls: times.len(),
             p50_ns: times.value_at_quantile(0.5),
@@ -160,7 +160,7 @@ impl SoakOptions {
 }
 
 /// Waits until the server keeps nothing of the clients, who are all gone, and has received the last of their one-ways.
-fn settled(server: &mut Actor) -> Result<Progress, BenchError> {
+fn settled(server: &mut Actor) -> Result<ServerProgress, BenchError> {
     let start = Instant::now();
     let mut before = look_at(server)?;
     loop {
@@ -179,8 +179,8 @@ fn settled(server: &mut Actor) -> Result<Progress, BenchError> {
     }
 }
 
-fn look_at(server: &mut Actor) -> Result<Progress, BenchError> {
-    let progress: Progress = server.ask(&())?;
+fn look_at(server: &mut Actor) -> Result<ServerProgress, BenchError> {
+    let progress: ServerProgress = server.ask(&())?;
     match progress.failure {
         Some(reason) => Err(BenchError::Actor { actor: "server of the soak".into(), reason }),
         None => Ok(progress),
@@ -188,7 +188,7 @@ fn look_at(server: &mut Actor) -> Result<Progress, BenchError> {
 }
 
 /// Returns what the driver counts more of than before, once it has had its time.
-fn left_after(before: &Counts, options: &SoakOptions) -> Result<Counts, BenchError> {
+fn left_after(before: &SoakCounts, options: &SoakOptions) -> Result<SoakCounts, BenchError> {
     let start = Instant::now();
     loop {
         let after = counts::read(options.target.device());
@@ -201,7 +201,7 @@ fn left_after(before: &Counts, options: &SoakOptions) -> Result<Counts, BenchErr
     }
 }
 
-impl Crowd<'_> {
+impl SoakCrowd<'_> {
     /// Keeps as many clients alive as wished, and kills some, until the time is over.
     fn live(&mut self, server: &mut Actor, report: &BenchReport<'_>) -> Result<(), BenchError> {
         let bar = report.progress(self.options.seconds as usize);
@@ -270,7 +270,7 @@ impl Crowd<'_> {
     }
 }
 
-impl Row {
+impl SoakRow {
     fn cells(&self) -> [String; 5] {
         [
             self.deed.name().into(),
@@ -282,7 +282,7 @@ impl Row {
     }
 }
 
-impl Outcome {
+impl SoakOutcome {
     fn tell(&self) -> String {
         let Self { seconds, served, ended, abrupt, killed, deaths, refused_oneways, .. } = self;
         let left = match &self.left {

@@ -73,7 +73,7 @@ pub struct ThroughputOptions {
 /// What the clients call through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum What {
+enum ThroughputTarget {
     /// The devices, by ioctls.
     Binder,
     /// Devices beside them, by shared memory.
@@ -94,8 +94,8 @@ struct Setting {
 }
 
 /// Clients and their servers.
-struct Crowd {
-    what: What,
+struct ThroughputCrowd {
+    what: ThroughputTarget,
     clients: Vec<Actor>,
     _servers: Vec<Actor>,
     _spares: Vec<BenchDevice>,
@@ -106,7 +106,7 @@ struct Crowd {
 
 /// What a client answers after a round, by the monotonic clock.
 #[derive(Debug, Serialize, Deserialize)]
-struct Round {
+struct RoundAnswer {
     start_ns: u64,
     end_ns: u64,
     round_trips_ns: Vec<u64>,
@@ -114,8 +114,8 @@ struct Round {
 
 /// A line of the result.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
-    what: What,
+struct ThroughputRow {
+    what: ThroughputTarget,
     #[serde(flatten)]
     setting: Setting,
     bytes: u32,
@@ -163,7 +163,7 @@ pub(crate) fn run(
         "p99",
         "max",
     ]);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<ThroughputRow> = Vec::new();
     let mut histograms = Vec::new();
     for setting in settings {
         let cores = setting.cores.map(affinity::first_cores).transpose()?;
@@ -201,13 +201,18 @@ pub(crate) fn run(
     Ok(())
 }
 
-fn assemble(options: &ThroughputOptions, setting: Setting) -> Result<Vec<Crowd>, BenchError> {
+fn assemble(
+    options: &ThroughputOptions,
+    setting: Setting,
+) -> Result<Vec<ThroughputCrowd>, BenchError> {
     let Setting { workers, .. } = setting;
     let bytes = options.bytes as usize;
-    let kinds: [(_, OpenSession); 2] =
-        [(What::Binder, DriverSession::open_without_ring), (What::Ring, DriverSession::open)];
+    let kinds: [(_, OpenSession); 2] = [
+        (ThroughputTarget::Binder, DriverSession::open_without_ring),
+        (ThroughputTarget::Ring, DriverSession::open),
+    ];
     let mut all_devices = options.devices();
-    let crowd = |what, devices: &[&Path], open| -> Result<Crowd, BenchError> {
+    let crowd = |what, devices: &[&Path], open| -> Result<ThroughputCrowd, BenchError> {
         // No server is without a client.
         let devices = &devices[..devices.len().min(workers as usize)];
         let threads = workers.div_ceil(setting.devices);
@@ -215,13 +220,13 @@ fn assemble(options: &ThroughputOptions, setting: Setting) -> Result<Vec<Crowd>,
         let servers = servers.collect::<Result<_, _>>()?;
         let clients = devices.iter().cycle().take(workers as usize);
         let clients = clients.map(|device| start_client(device, bytes, open));
-        Ok(Crowd::new(what, clients.collect::<Result<_, _>>()?, servers))
+        Ok(ThroughputCrowd::new(what, clients.collect::<Result<_, _>>()?, servers))
     };
     let mut crowds = Vec::new();
     for (what, open) in kinds {
         let devices: Vec<_> = all_devices.by_ref().take(setting.devices as usize).collect();
         // Handle 0 of a device is one server's, so rings need as many devices more.
-        if devices.len() < setting.devices as usize && what == What::Ring {
+        if devices.len() < setting.devices as usize && what == ThroughputTarget::Ring {
             break;
         }
         let devices: Vec<_> = devices.iter().map(PathBuf::as_path).collect();
@@ -231,13 +236,14 @@ fn assemble(options: &ThroughputOptions, setting: Setting) -> Result<Vec<Crowd>,
     // Why there are none was told.
     if let Ok(spares) = spares.collect::<Result<Vec<_>, _>>() {
         let devices: Vec<_> = spares.iter().map(BenchDevice::path).collect();
-        let unmodified = crowd(What::Unmodified, &devices, DriverSession::open_unmodified)?;
-        crowds.push(Crowd { _spares: spares, ..unmodified });
+        let unmodified =
+            crowd(ThroughputTarget::Unmodified, &devices, DriverSession::open_unmodified)?;
+        crowds.push(ThroughputCrowd { _spares: spares, ..unmodified });
     }
     // Sockets know no devices: one line is enough.
     if Some(&setting.devices) == options.devices.first() {
         let (server, clients) = socket::start(workers, bytes)?;
-        crowds.push(Crowd::new(What::Unix, clients, vec![server]));
+        crowds.push(ThroughputCrowd::new(ThroughputTarget::Unix, clients, vec![server]));
     }
     Ok(crowds)
 }
@@ -306,7 +312,7 @@ fn play(
             round_trips_ns.push(after - before);
             before = after;
         }
-        link.answer(&Round { start_ns, end_ns: before, round_trips_ns })?;
+        link.answer(&RoundAnswer { start_ns, end_ns: before, round_trips_ns })?;
     }
     Ok(())
 }
@@ -317,7 +323,7 @@ fn now_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-impl What {
+impl ThroughputTarget {
     fn name(self) -> &'static str {
         match self {
             Self::Binder => "binder",
@@ -328,8 +334,8 @@ impl What {
     }
 }
 
-impl Crowd {
-    fn new(what: What, clients: Vec<Actor>, servers: Vec<Actor>) -> Self {
+impl ThroughputCrowd {
+    fn new(what: ThroughputTarget, clients: Vec<Actor>, servers: Vec<Actor>) -> Self {
         let (_servers, _spares) = (servers, Vec::new());
         Self { what, clients, _servers, _spares, samples: Samples::default(), run_ns: 0 }
     }
@@ -341,7 +347,7 @@ impl Crowd {
         }
         let (mut start_ns, mut end_ns) = (u64::MAX, 0);
         for client in &mut self.clients {
-            let round: Round = client.hear()?;
+            let round: RoundAnswer = client.hear()?;
             start_ns = start_ns.min(round.start_ns);
             end_ns = end_ns.max(round.end_ns);
             self.samples.extend(&round.round_trips_ns);
@@ -351,7 +357,7 @@ impl Crowd {
     }
 
     /// The line of the crowd, behind those before it.
-    fn row(&mut self, setting: Setting, bytes: u32, before: &[Row]) -> Row {
+    fn row(&mut self, setting: Setting, bytes: u32, before: &[ThroughputRow]) -> ThroughputRow {
         let calls = self.samples.len() as u64;
         let calls_per_s = u128::from(calls) * 1_000_000_000 / u128::from(self.run_ns.max(1));
         let calls_per_s = u64::try_from(calls_per_s).unwrap_or(u64::MAX);
@@ -359,15 +365,16 @@ impl Crowd {
         let first = peers.clone().next();
         let first_cores =
             peers.find(|row| Setting { cores: setting.cores, ..row.setting } == setting);
-        let is_by_ioctls = |row: &&Row| row.what == What::Binder && row.setting == setting;
-        let has_binder = matches!(self.what, What::Ring | What::Unmodified);
+        let is_by_ioctls =
+            |row: &&ThroughputRow| row.what == ThroughputTarget::Binder && row.setting == setting;
+        let has_binder = matches!(self.what, ThroughputTarget::Ring | ThroughputTarget::Unmodified);
         let binder = before.iter().rev().find(is_by_ioctls).filter(|_| has_binder);
-        let times = |other: Option<&Row>| {
+        let times = |other: Option<&ThroughputRow>| {
             ratio(calls_per_s, other.map_or(calls_per_s, |other| other.calls_per_s))
         };
         let [p50_ns, p90_ns, p99_ns, max_ns] =
             [50, 90, 99, 100].map(|percent| self.samples.percentile(percent));
-        Row {
+        ThroughputRow {
             what: self.what,
             setting,
             bytes,
@@ -384,7 +391,7 @@ impl Crowd {
     }
 }
 
-impl Row {
+impl ThroughputRow {
     fn cells(&self) -> [String; 13] {
         let Setting { workers, devices, cores } = self.setting;
         [

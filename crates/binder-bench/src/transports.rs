@@ -24,7 +24,7 @@ use crate::report::BenchReport;
 use crate::statistics::{Samples, ratio};
 use crate::table::{self, TextTable};
 use crate::target::BenchTarget;
-use crate::transports::calls::{Op, Order};
+use crate::transports::calls::{CallsOrder, Op};
 
 /// Time calls over sockets, beside bare messages of the same bytes.
 ///
@@ -78,7 +78,7 @@ enum Transport {
 }
 
 /// A client and a server who know each other.
-struct Peer {
+struct TransportPeer {
     transport: Transport,
     client: Actor,
     server: Actor,
@@ -86,7 +86,7 @@ struct Peer {
 
 /// A line of the result.
 #[derive(Debug, Clone, Serialize)]
-struct Row {
+struct TransportsRow {
     transport: Transport,
     op: &'static str,
     bytes: u32,
@@ -120,7 +120,7 @@ pub(crate) fn run(
         let mut tallies = vec![Samples::default(); peers.len()];
         for round in 0..=options.rounds {
             for (peer, samples) in peers.iter_mut().zip(&mut tallies) {
-                let order = Order { op, calls: options.calls };
+                let order = CallsOrder { op, calls: options.calls };
                 let taken: Vec<u64> = peer.client.ask_beside(&mut peer.server, &order)?;
                 // The first warms up.
                 if round > 0 {
@@ -132,7 +132,7 @@ pub(crate) fn run(
         let medians: Vec<u64> = tallies.iter_mut().map(|tally| tally.percentile(50)).collect();
         for (peer, p50_ns) in peers.iter_mut().zip(&medians) {
             let (syscalls_client, syscalls_server) = syscalls::of_one_call(peer, op)?;
-            let row = Row {
+            let row = TransportsRow {
                 transport: peer.transport,
                 op: op.name(),
                 bytes: op.bytes(),
@@ -159,21 +159,24 @@ pub(crate) fn run(
 }
 
 /// Starts all clients and servers, the baseline first.
-fn assemble(options: &TransportsOptions, core: Option<usize>) -> Result<Vec<Peer>, BenchError> {
+fn assemble(
+    options: &TransportsOptions,
+    core: Option<usize>,
+) -> Result<Vec<TransportPeer>, BenchError> {
     let (client, server) = raw::start(core)?;
-    let mut peers = vec![Peer { transport: Transport::Raw, client, server }];
+    let mut peers = vec![TransportPeer { transport: Transport::Raw, client, server }];
     let (client, server) = rpc::start(core)?;
-    peers.push(Peer { transport: Transport::Rpc, client, server });
+    peers.push(TransportPeer { transport: Transport::Rpc, client, server });
     if options.driver {
         let device = options.target.device();
         let play = |link: &mut ActorLink, object| calls::play(link, &object);
         let (client, server) = library::start(device, (core, core), calls::new_service, play)?;
-        peers.push(Peer { transport: Transport::Driver, client, server });
+        peers.push(TransportPeer { transport: Transport::Driver, client, server });
     }
     #[cfg(feature = "rsbinder")]
     {
         let (client, server) = rsbinder::start(core)?;
-        peers.push(Peer { transport: Transport::Rsbinder, client, server });
+        peers.push(TransportPeer { transport: Transport::Rsbinder, client, server });
     }
     Ok(peers)
 }
@@ -190,7 +193,7 @@ impl Transport {
     }
 }
 
-impl Row {
+impl TransportsRow {
     fn cells(&self) -> [String; 7] {
         let count = |count: Option<f64>| count.map_or("-".into(), |count| format!("{count:.2}"));
         [

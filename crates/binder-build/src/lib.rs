@@ -44,7 +44,7 @@ pub use unit::Unit;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+struct BinderBuildReadme;
 
 /// The units to compile, and where their output goes.
 #[derive(Debug, Clone, Default)]

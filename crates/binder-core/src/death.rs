@@ -21,7 +21,7 @@ pub(crate) type DeathKey = Key<Death>;
 
 /// Where a death link stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum DeathLinkState {
     /// Nothing to tell: the owner lives, or its death has been acknowledged.
     Idle,
     /// `BR_DEAD_BINDER` waits to be read.
@@ -41,7 +41,7 @@ enum State {
 pub(crate) struct Death {
     process: ProcessKey,
     cookie: u64,
-    state: State,
+    state: DeathLinkState,
 }
 
 /// What a queue holds of a death link, as logs tell it.
@@ -74,7 +74,7 @@ impl Context {
             return;
         }
         self.count(process, Resource::Deaths);
-        let death = self.deaths.insert(Death { process, cookie, state: State::Idle });
+        let death = self.deaths.insert(Death { process, cookie, state: DeathLinkState::Idle });
         let node = self.references[reference].node;
         self.references[reference].death = Some(death);
         if self.nodes[node].owner.is_none() {
@@ -87,11 +87,13 @@ impl Context {
     /// What the queue that holds this link has to tell of it.
     pub(crate) fn queued_news(&self, death: DeathKey) -> QueuedNews {
         match self.deaths[death].state {
-            State::Idle | State::DeathQueued(_) | State::DeathTold(_) => QueuedNews::Death,
-            State::DeathQueuedThenClear(_) | State::DeathToldThenClear(_) => {
+            DeathLinkState::Idle
+            | DeathLinkState::DeathQueued(_)
+            | DeathLinkState::DeathTold(_) => QueuedNews::Death,
+            DeathLinkState::DeathQueuedThenClear(_) | DeathLinkState::DeathToldThenClear(_) => {
                 QueuedNews::DeathThenClear
             }
-            State::ClearQueued(_) => QueuedNews::Clear,
+            DeathLinkState::ClearQueued(_) => QueuedNews::Clear,
         }
     }
 
@@ -102,7 +104,7 @@ impl Context {
         let node = self.nodes[self.references[reference].node].debug_id;
         self.trace_process(process, |pid| Traced::Died { node, pid });
         let queued = self.queue_on_process(process, Work::Death(death));
-        self.deaths[death].state = State::DeathQueued(queued);
+        self.deaths[death].state = DeathLinkState::DeathQueued(queued);
     }
 
     /// Handles `BC_CLEAR_DEATH_NOTIFICATION` from `thread`. Ignores what does not fit.
@@ -117,14 +119,16 @@ impl Context {
         self.references[reference].death = None;
         self.nodes[node].watchers.remove(&reference);
         match self.deaths[death].state {
-            State::Idle => self.queue_cleared(thread, death),
-            State::DeathQueued(queued) => {
-                self.deaths[death].state = State::DeathQueuedThenClear(queued);
+            DeathLinkState::Idle => self.queue_cleared(thread, death),
+            DeathLinkState::DeathQueued(queued) => {
+                self.deaths[death].state = DeathLinkState::DeathQueuedThenClear(queued);
             }
-            State::DeathTold(order) => self.deaths[death].state = State::DeathToldThenClear(order),
-            State::DeathQueuedThenClear(_)
-            | State::DeathToldThenClear(_)
-            | State::ClearQueued(_) => {
+            DeathLinkState::DeathTold(order) => {
+                self.deaths[death].state = DeathLinkState::DeathToldThenClear(order)
+            }
+            DeathLinkState::DeathQueuedThenClear(_)
+            | DeathLinkState::DeathToldThenClear(_)
+            | DeathLinkState::ClearQueued(_) => {
                 debug_assert!(false, "a cleared link is no longer found through its reference");
             }
         }
@@ -138,7 +142,7 @@ impl Context {
         } else {
             self.queue_on_process(caller.process, Work::Death(death))
         };
-        self.deaths[death].state = State::ClearQueued(queued);
+        self.deaths[death].state = DeathLinkState::ClearQueued(queued);
     }
 
     /// Handles `BC_DEAD_BINDER_DONE` from `thread`. Ignores a cookie that was not told.
@@ -150,12 +154,12 @@ impl Context {
         };
         told.remove(&place);
         match self.deaths[death].state {
-            State::DeathToldThenClear(_) => self.queue_cleared(thread, death),
-            State::DeathTold(_) => self.deaths[death].state = State::Idle,
-            State::Idle
-            | State::DeathQueued(_)
-            | State::DeathQueuedThenClear(_)
-            | State::ClearQueued(_) => {
+            DeathLinkState::DeathToldThenClear(_) => self.queue_cleared(thread, death),
+            DeathLinkState::DeathTold(_) => self.deaths[death].state = DeathLinkState::Idle,
+            DeathLinkState::Idle
+            | DeathLinkState::DeathQueued(_)
+            | DeathLinkState::DeathQueuedThenClear(_)
+            | DeathLinkState::ClearQueued(_) => {
                 debug_assert!(false, "only links that were told are listed as told");
             }
         }
@@ -164,7 +168,7 @@ impl Context {
     /// What a read tells of a link that it took from a queue.
     pub(crate) fn take_death_news(&mut self, death: DeathKey) -> DeathNews {
         let Death { process, cookie, state } = self.deaths[death];
-        if let State::ClearQueued(_) = state {
+        if let DeathLinkState::ClearQueued(_) = state {
             self.remove_death(death);
             return DeathNews::Cleared { cookie };
         }
@@ -172,12 +176,13 @@ impl Context {
         self.next_delivered_death += 1;
         self.processes[process].delivered_deaths.insert((cookie, order), death);
         self.deaths[death].state = match state {
-            State::DeathQueuedThenClear(_) | State::DeathToldThenClear(_) => {
-                State::DeathToldThenClear(order)
+            DeathLinkState::DeathQueuedThenClear(_) | DeathLinkState::DeathToldThenClear(_) => {
+                DeathLinkState::DeathToldThenClear(order)
             }
-            State::Idle | State::DeathQueued(_) | State::DeathTold(_) | State::ClearQueued(_) => {
-                State::DeathTold(order)
-            }
+            DeathLinkState::Idle
+            | DeathLinkState::DeathQueued(_)
+            | DeathLinkState::DeathTold(_)
+            | DeathLinkState::ClearQueued(_) => DeathLinkState::DeathTold(order),
         };
         DeathNews::Died { cookie }
     }
@@ -193,11 +198,11 @@ impl Context {
     pub(crate) fn drop_death(&mut self, death: DeathKey) {
         let Some(Death { process, cookie, state }) = self.remove_death(death) else { return };
         match state {
-            State::Idle => {}
-            State::DeathQueued(queued)
-            | State::DeathQueuedThenClear(queued)
-            | State::ClearQueued(queued) => self.unqueue(queued),
-            State::DeathTold(order) | State::DeathToldThenClear(order) => {
+            DeathLinkState::Idle => {}
+            DeathLinkState::DeathQueued(queued)
+            | DeathLinkState::DeathQueuedThenClear(queued)
+            | DeathLinkState::ClearQueued(queued) => self.unqueue(queued),
+            DeathLinkState::DeathTold(order) | DeathLinkState::DeathToldThenClear(order) => {
                 self.processes[process].delivered_deaths.remove(&(cookie, order));
             }
         }

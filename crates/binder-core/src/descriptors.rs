@@ -120,18 +120,18 @@ struct Tally(Arc<()>);
 
 /// One of a tally: it counts as long as this lasts.
 #[derive(Debug)]
-struct Charge(#[expect(dead_code, reason = "it counts by being there")] Arc<()>);
+struct TallyCharge(#[expect(dead_code, reason = "it counts by being there")] Arc<()>);
 
 /// What one file is counted as: of all of the process and the user, and of those to another user.
-type Charges = [Option<Charge>; 4];
+type Charges = [Option<TallyCharge>; 4];
 
 impl Tally {
     fn count(&self) -> usize {
         Arc::strong_count(&self.0) - 1
     }
 
-    fn charge(&self) -> Charge {
-        Charge(self.0.clone())
+    fn charge(&self) -> TallyCharge {
+        TallyCharge(self.0.clone())
     }
 }
 
@@ -151,7 +151,7 @@ impl FilesInTransit {
         &mut self,
         limit: usize,
         other: Option<u32>,
-    ) -> Result<[Option<Charge>; 2], Option<u32>> {
+    ) -> Result<[Option<TallyCharge>; 2], Option<u32>> {
         if self.count() >= limit {
             return Err(None);
         }

@@ -18,7 +18,7 @@ use crate::trace_log::Traced;
 
 /// Whether a process is frozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum State {
+enum FreezeState {
     #[default]
     No,
     /// A freeze waits for outstanding transactions: calls are refused already, but no freeze link is told.
@@ -29,7 +29,7 @@ enum State {
 /// A process's being frozen, and what decides it.
 #[derive(Debug, Default)]
 pub(crate) struct Freezer {
-    state: State,
+    state: FreezeState,
     /// A call was refused since the freeze began.
     has_refused_call: bool,
     /// A one-way arrived since the freeze began.
@@ -45,12 +45,12 @@ pub(crate) struct Freezer {
 impl Freezer {
     /// Whether the process is frozen, or will be.
     pub(crate) fn is_concerned(&self) -> bool {
-        self.state != State::No
+        self.state != FreezeState::No
     }
 
     /// Whether others are to be told that the process is frozen.
     pub(crate) fn is_frozen(&self) -> bool {
-        self.state == State::Yes
+        self.state == FreezeState::Yes
     }
 }
 
@@ -180,7 +180,7 @@ impl Context {
     }
 
     fn begin_freeze(&mut self, process: ProcessKey) {
-        self.set_frozen(process, State::InProgress);
+        self.set_frozen(process, FreezeState::InProgress);
     }
 
     /// Whether nothing is outstanding at the process.
@@ -204,7 +204,7 @@ impl Context {
         if let Some(state) = self.processes.get_mut(process)
             && state.is_open()
         {
-            state.freezer.state = State::Yes;
+            state.freezer.state = FreezeState::Yes;
             self.trace_process(process, |pid| Traced::Frozen { pid });
             self.announce_freeze(process);
         }
@@ -213,18 +213,18 @@ impl Context {
 
     fn abandon_freeze(&mut self, process: ProcessKey) {
         if let Some(state) = self.processes.get_mut(process) {
-            state.freezer.state = State::No;
+            state.freezer.state = FreezeState::No;
         }
     }
 
     fn thaw(&mut self, process: ProcessKey) {
         self.trace_process(process, |pid| Traced::Thawed { pid });
-        self.set_frozen(process, State::No);
+        self.set_frozen(process, FreezeState::No);
         self.announce_freeze(process);
     }
 
     /// Sets the state and forgets what arrived in the one before.
-    fn set_frozen(&mut self, process: ProcessKey, state: State) {
+    fn set_frozen(&mut self, process: ProcessKey, state: FreezeState) {
         if let Some(process) = self.processes.get_mut(process) {
             process.freezer.state = state;
             process.freezer.has_refused_call = false;
@@ -244,7 +244,7 @@ impl Context {
         is_oneway: bool,
     ) -> Result<bool, Refusal> {
         let freezer = &mut self.processes[receiver].freezer;
-        if freezer.state == State::No {
+        if freezer.state == FreezeState::No {
             return Ok(false);
         }
         if is_oneway {
@@ -265,7 +265,7 @@ impl Context {
         let freezer = &mut self.processes[receiver].freezer;
         debug_assert!(freezer.outstanding > 0, "each end has its beginning");
         freezer.outstanding -= 1;
-        if freezer.outstanding == 0 && freezer.state == State::InProgress {
+        if freezer.outstanding == 0 && freezer.state == FreezeState::InProgress {
             self.effects.push_back(Effect::Settled(receiver));
         }
     }
@@ -274,7 +274,7 @@ impl Context {
     pub(crate) fn end_freezer(&mut self, process: ProcessKey) {
         let freezer = &self.processes[process].freezer;
         debug_assert_eq!(freezer.outstanding, 0, "{process:?} has transactions left");
-        if freezer.state == State::InProgress {
+        if freezer.state == FreezeState::InProgress {
             self.effects.push_back(Effect::Settled(process));
         }
     }

@@ -20,7 +20,7 @@ pub(crate) type FreezeKey = Key<FreezeLink>;
 
 /// Where a link stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum FreezeLinkState {
     /// The last change was acknowledged, or there was none.
     Idle,
     /// `BR_FROZEN_BINDER` waits to be read.
@@ -42,7 +42,7 @@ pub(crate) struct FreezeLink {
     owner: Option<ProcessKey>,
     /// Whether that is frozen, as of the last change.
     is_frozen: bool,
-    state: State,
+    state: FreezeLinkState,
 }
 
 /// The freeze links of a process.
@@ -92,7 +92,7 @@ impl Context {
         self.count(process, Resource::Freezes);
         let owner = self.nodes[self.references[reference].node].owner;
         let is_frozen = owner.is_some_and(|owner| self.processes[owner].freezer.is_frozen());
-        let link = FreezeLink { process, cookie, owner, is_frozen, state: State::Idle };
+        let link = FreezeLink { process, cookie, owner, is_frozen, state: FreezeLinkState::Idle };
         let link = self.freezes.insert(link);
         self.references[reference].freeze = Some(link);
         if let Some(owner) = owner {
@@ -140,10 +140,10 @@ impl Context {
         let watcher = &mut self.freezes[link];
         watcher.is_frozen = is_frozen;
         match watcher.state {
-            State::Idle => self.queue_freeze(link),
+            FreezeLinkState::Idle => self.queue_freeze(link),
             // The thread that reads it, or acknowledges the one before, finds the new state.
-            State::Queued(_) | State::Told { .. } => {}
-            State::ToldThenClear { .. } | State::ClearQueued(_) => {
+            FreezeLinkState::Queued(_) | FreezeLinkState::Told { .. } => {}
+            FreezeLinkState::ToldThenClear { .. } | FreezeLinkState::ClearQueued(_) => {
                 debug_assert!(false, "a cleared link watches no process");
             }
         }
@@ -152,13 +152,13 @@ impl Context {
     fn queue_freeze(&mut self, link: FreezeKey) {
         let process = self.freezes[link].process;
         let queued = self.queue_on_process(process, Work::Freeze(link));
-        self.freezes[link].state = State::Queued(queued);
+        self.freezes[link].state = FreezeLinkState::Queued(queued);
     }
 
     fn queue_freeze_cleared(&mut self, link: FreezeKey) {
         let process = self.freezes[link].process;
         let queued = self.queue_on_process(process, Work::Freeze(link));
-        self.freezes[link].state = State::ClearQueued(queued);
+        self.freezes[link].state = FreezeLinkState::ClearQueued(queued);
     }
 
     /// Handles `BC_FREEZE_NOTIFICATION_DONE`.
@@ -174,18 +174,20 @@ impl Context {
         let links = &mut self.processes[process].freeze_links;
         let link = links.first_delivered(cookie).ok_or(Errno::EINVAL)?;
         match self.freezes[link].state {
-            State::Told { order, was_frozen } => {
+            FreezeLinkState::Told { order, was_frozen } => {
                 links.told.remove(&(cookie, order));
-                self.freezes[link].state = State::Idle;
+                self.freezes[link].state = FreezeLinkState::Idle;
                 if self.freezes[link].is_frozen != was_frozen {
                     self.queue_freeze(link);
                 }
             }
-            State::ToldThenClear { order } => {
+            FreezeLinkState::ToldThenClear { order } => {
                 links.told.remove(&(cookie, order));
                 self.queue_freeze_cleared(link);
             }
-            State::Idle | State::Queued(_) | State::ClearQueued(_) => {
+            FreezeLinkState::Idle
+            | FreezeLinkState::Queued(_)
+            | FreezeLinkState::ClearQueued(_) => {
                 debug_assert!(false, "only links that were told are listed as told");
             }
         }
@@ -211,12 +213,14 @@ impl Context {
         self.references[reference].freeze = None;
         self.stop_watching(self.freezes[link].owner, link);
         match self.freezes[link].state {
-            State::Idle => self.queue_freeze_cleared(link),
-            State::Queued(queued) => self.freezes[link].state = State::ClearQueued(queued),
-            State::Told { order, .. } => {
-                self.freezes[link].state = State::ToldThenClear { order };
+            FreezeLinkState::Idle => self.queue_freeze_cleared(link),
+            FreezeLinkState::Queued(queued) => {
+                self.freezes[link].state = FreezeLinkState::ClearQueued(queued)
             }
-            State::ToldThenClear { .. } | State::ClearQueued(_) => {
+            FreezeLinkState::Told { order, .. } => {
+                self.freezes[link].state = FreezeLinkState::ToldThenClear { order };
+            }
+            FreezeLinkState::ToldThenClear { .. } | FreezeLinkState::ClearQueued(_) => {
                 debug_assert!(false, "a cleared link is no longer found through its reference");
             }
         }
@@ -231,13 +235,13 @@ impl Context {
 
     /// Whether the link, which waits to be read, was cleared.
     pub(crate) fn is_cleared(&self, link: FreezeKey) -> bool {
-        matches!(self.freezes[link].state, State::ClearQueued(_))
+        matches!(self.freezes[link].state, FreezeLinkState::ClearQueued(_))
     }
 
     /// What a read tells of a link that it took from a queue.
     pub(crate) fn take_freeze_news(&mut self, link: FreezeKey) -> FreezeNews {
         let FreezeLink { process, cookie, is_frozen, state, .. } = self.freezes[link];
-        if let State::ClearQueued(_) = state {
+        if let FreezeLinkState::ClearQueued(_) = state {
             self.drop_freeze(link);
             return FreezeNews::Cleared { cookie };
         }
@@ -245,7 +249,7 @@ impl Context {
         let order = links.next_told;
         links.next_told += 1;
         links.told.insert((cookie, order), link);
-        self.freezes[link].state = State::Told { order, was_frozen: is_frozen };
+        self.freezes[link].state = FreezeLinkState::Told { order, was_frozen: is_frozen };
         FreezeNews::Changed { cookie, is_frozen }
     }
 
@@ -257,11 +261,13 @@ impl Context {
         self.uncount(process, Resource::Freezes);
         let links = &mut self.processes[process].freeze_links;
         match state {
-            State::Idle => {}
-            State::Told { order, .. } | State::ToldThenClear { order } => {
+            FreezeLinkState::Idle => {}
+            FreezeLinkState::Told { order, .. } | FreezeLinkState::ToldThenClear { order } => {
                 links.told.remove(&(cookie, order));
             }
-            State::Queued(queued) | State::ClearQueued(queued) => self.unqueue(queued),
+            FreezeLinkState::Queued(queued) | FreezeLinkState::ClearQueued(queued) => {
+                self.unqueue(queued)
+            }
         }
     }
 }

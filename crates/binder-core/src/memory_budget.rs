@@ -8,10 +8,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// Pages that live buffers touch are what counts against the limit. Idle ones may exceed it for a moment,
 /// until the front end has had them given back.
 #[derive(Clone, Debug)]
-pub struct MemoryBudget(Arc<Counts>);
+pub struct MemoryBudget(Arc<BudgetCounts>);
 
 #[derive(Debug)]
-struct Counts {
+struct BudgetCounts {
     limit_bytes: AtomicUsize,
     present_bytes: AtomicUsize,
     used_bytes: AtomicUsize,
@@ -22,7 +22,7 @@ impl MemoryBudget {
     pub fn new(limit_bytes: usize) -> Self {
         let (present_bytes, used_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let limit_bytes = AtomicUsize::new(limit_bytes);
-        Self(Arc::new(Counts { limit_bytes, present_bytes, used_bytes }))
+        Self(Arc::new(BudgetCounts { limit_bytes, present_bytes, used_bytes }))
     }
 
     /// Changes how much there may be. What there is stays, also if it is more.

@@ -39,7 +39,7 @@ pub(crate) enum OwnerView {
 
 /// What an owner is owed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Notice {
+enum OwnerNotice {
     Acquire,
     Release,
 }
@@ -47,15 +47,15 @@ enum Notice {
 impl OwnerView {
     /// Moves towards "is it held?" and returns the notice that the owner is owed, if any.
     #[must_use = "a notice that is not delivered leaves the owner with a stale count"]
-    fn settle(&mut self, is_held: bool) -> Option<Notice> {
+    fn settle(&mut self, is_held: bool) -> Option<OwnerNotice> {
         match (*self, is_held) {
             (Self::Released, true) => {
                 *self = Self::Acquiring;
-                Some(Notice::Acquire)
+                Some(OwnerNotice::Acquire)
             }
             (Self::Acquired, false) => {
                 *self = Self::Released;
-                Some(Notice::Release)
+                Some(OwnerNotice::Release)
             }
             (Self::Released, false) | (Self::Acquiring, _) | (Self::Acquired, true) => None,
         }
@@ -341,10 +341,10 @@ impl Context {
         }
         let when = |notice, wanted, code| (notice == Some(wanted)).then_some(code);
         [
-            when(weak, Notice::Acquire, BR_INCREFS),
-            when(strong, Notice::Acquire, BR_ACQUIRE),
-            when(strong, Notice::Release, BR_RELEASE),
-            when(weak, Notice::Release, BR_DECREFS),
+            when(weak, OwnerNotice::Acquire, BR_INCREFS),
+            when(strong, OwnerNotice::Acquire, BR_ACQUIRE),
+            when(strong, OwnerNotice::Release, BR_RELEASE),
+            when(weak, OwnerNotice::Release, BR_DECREFS),
         ]
     }
 

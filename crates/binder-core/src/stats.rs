@@ -8,10 +8,10 @@ use crate::early_reservation::EarlyReservationKey;
 
 /// What is counted through all devices of a mount: clones count on together.
 #[derive(Clone, Debug, Default)]
-pub struct Sequences(Arc<Counts>);
+pub struct Sequences(Arc<CommandCounts>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct CommandCounts {
     debug_ids: AtomicU32,
     reservations: AtomicU64,
     processes: AtomicU64,

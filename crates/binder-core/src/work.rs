@@ -75,15 +75,15 @@ const KEPT_ENTRIES: usize = 64;
 /// half of the entries are empty; so every operation takes amortised constant or logarithmic time.
 #[derive(Debug, Default)]
 pub(crate) struct WorkQueue {
-    entries: VecDeque<Entry>,
-    live: Counts,
+    entries: VecDeque<TodoEntry>,
+    live: TodoCounts,
     next_ticket: i64,
     front_ticket: i64,
 }
 
 /// One place of a todo list.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct TodoEntry {
     ticket: i64,
     work: Option<Work>,
     /// It is, or was, a transaction whose sender waits for a reply.
@@ -92,21 +92,21 @@ struct Entry {
 
 /// How many items there are, and how many of them are transactions, and calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Counts {
+struct TodoCounts {
     all: usize,
     transactions: usize,
     calls: usize,
 }
 
-impl Counts {
-    fn add(&mut self, entry: Entry) {
+impl TodoCounts {
+    fn add(&mut self, entry: TodoEntry) {
         let Self { all, transactions, calls } = self;
         *all += 1;
         *transactions += usize::from(matches!(entry.work, Some(Work::Transaction(_))));
         *calls += usize::from(entry.is_call);
     }
 
-    fn take(&mut self, entry: Entry) {
+    fn take(&mut self, entry: TodoEntry) {
         let Self { all, transactions, calls } = self;
         *all -= 1;
         *transactions -= usize::from(matches!(entry.work, Some(Work::Transaction(_))));
@@ -156,7 +156,7 @@ impl WorkQueue {
     fn push_back(&mut self, work: Work, is_call: bool) -> i64 {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        let entry = Entry { ticket, work: Some(work), is_call };
+        let entry = TodoEntry { ticket, work: Some(work), is_call };
         self.entries.push_back(entry);
         self.live.add(entry);
         ticket
@@ -164,7 +164,7 @@ impl WorkQueue {
 
     fn push_front(&mut self, work: Work, is_call: bool) -> i64 {
         self.front_ticket -= 1;
-        let entry = Entry { ticket: self.front_ticket, work: Some(work), is_call };
+        let entry = TodoEntry { ticket: self.front_ticket, work: Some(work), is_call };
         self.entries.push_front(entry);
         self.live.add(entry);
         self.front_ticket

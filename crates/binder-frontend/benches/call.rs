@@ -37,9 +37,9 @@ const RETURNS: usize = 0x3000;
 const RETURNS_BYTES: usize = 256;
 
 /// Receive buffers of both, each up to the same offset.
-struct Buffers(Vec<u8>);
+struct BenchBuffers(Vec<u8>);
 
-impl ReceiveBuffers for Buffers {
+impl ReceiveBuffers for BenchBuffers {
     fn store(&mut self, _: ProcessKey, offset: u32, bytes: &[u8]) -> Result<(), CopyFault> {
         let place = self.0.get_mut(offset as usize..).and_then(|it| it.get_mut(..bytes.len()));
         place.ok_or(CopyFault)?.copy_from_slice(bytes);
@@ -65,9 +65,9 @@ impl ReceiveBuffers for Buffers {
 }
 
 /// A client's memory: addresses are places in it.
-struct Memory(Vec<u8>);
+struct BenchMemory(Vec<u8>);
 
-impl CallerMemory for Memory {
+impl CallerMemory for BenchMemory {
     fn read(&mut self, address: ClaimedAddr, into: &mut [u8]) -> Result<(), CopyFault> {
         let start = usize::try_from(address.0).map_err(|_| CopyFault)?;
         let bytes = self.0.get(start..).and_then(|it| it.get(..into.len()));
@@ -76,16 +76,16 @@ impl CallerMemory for Memory {
     }
 }
 
-struct Client {
+struct BenchClient {
     process: ProcessKey,
     tid: u32,
-    memory: Memory,
+    memory: BenchMemory,
     commands_len: usize,
     /// The buffer that came last, to be freed.
     received: Option<u64>,
 }
 
-impl Client {
+impl BenchClient {
     fn put(&mut self, command: u32, payload: &(impl IntoBytes + Immutable)) {
         for bytes in [command.as_bytes(), payload.as_bytes()] {
             let start = COMMANDS + self.commands_len;
@@ -114,10 +114,10 @@ impl Client {
 }
 
 /// A device with a client and a server, in this order.
-struct World {
+struct BenchWorld {
     frontend: Frontend<usize>,
-    buffers: Buffers,
-    clients: Vec<Client>,
+    buffers: BenchBuffers,
+    clients: Vec<BenchClient>,
     actions: Vec<Action<usize>>,
     events: Vec<TraceEvent>,
     free_lists: FreeLists,
@@ -125,7 +125,7 @@ struct World {
     answers: usize,
 }
 
-impl World {
+impl BenchWorld {
     fn new() -> Self {
         let mut frontend = Frontend::new(Context::new(), Inheritance::Nothing, false);
         let mut pids = PidTable::new(NamespaceId(0));
@@ -141,13 +141,13 @@ impl World {
                 security_label: Box::default(),
             };
             let process = frontend.open(opener, client, false, None).expect("one of two");
-            let memory = Memory(vec![1; 0x4000]);
-            Client { process, tid: pid, memory, commands_len: 0, received: None }
+            let memory = BenchMemory(vec![1; 0x4000]);
+            BenchClient { process, tid: pid, memory, commands_len: 0, received: None }
         };
         Self {
             clients: (0..2).map(open).collect(),
             frontend,
-            buffers: Buffers(vec![0; 1 << 20]),
+            buffers: BenchBuffers(vec![0; 1 << 20]),
             actions: Vec::new(),
             events: Vec::new(),
             free_lists: FreeLists::default(),
@@ -158,7 +158,7 @@ impl World {
 
     fn ioctl(&mut self, client: usize, command: u32, bytes: &[u8]) {
         self.last_unique += 2;
-        let Client { process, tid, .. } = self.clients[client];
+        let BenchClient { process, tid, .. } = self.clients[client];
         let unique = self.last_unique;
         let request =
             RequestContext { unique, process, tid, uid: 0, argument: 0, is_compat: false };
@@ -264,7 +264,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let calls = arguments.iter().find_map(|it| it.parse().ok()).unwrap_or(1_000_000);
     let is_deferred = arguments.iter().any(|it| it == "deferred");
-    let mut world = World::new();
+    let mut world = BenchWorld::new();
     if arguments.iter().any(|it| it == "traced") {
         world.frontend.context_mut().begin_trace();
     }

@@ -26,7 +26,7 @@ const MAX_PER_PROCESS: usize = 4;
 const LINGERS_FOR: Duration = Duration::from_secs(2);
 
 /// Work in line, and whether a request waits for it that may be killed meanwhile.
-struct Work {
+struct PooledWork {
     client: Account,
     request: Option<u64>,
     run: Box<dyn FnOnce(WorkStart) + Send>,
@@ -43,13 +43,13 @@ pub(crate) enum WorkStart {
 /// The work in line, and the threads that do it.
 #[derive(Default)]
 pub(crate) struct BlockingPool {
-    state: Mutex<State>,
+    state: Mutex<BlockingPoolState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    line: VecDeque<Work>,
+struct BlockingPoolState {
+    line: VecDeque<PooledWork>,
     busy: Busy,
     idle: usize,
     threads: usize,
@@ -66,7 +66,7 @@ struct Busy {
 impl BlockingPool {
     /// Has `work` done for a process.
     pub(crate) fn run(&self, client: Account, work: impl FnOnce() + Send + 'static) {
-        self.put_in_line(Work { client, request: None, run: Box::new(|_| work()) });
+        self.put_in_line(PooledWork { client, request: None, run: Box::new(|_| work()) });
     }
 
     /// The same for a request, whose thread may be killed while the work is in line.
@@ -76,7 +76,7 @@ impl BlockingPool {
         request: u64,
         work: impl FnOnce(WorkStart) + Send + 'static,
     ) {
-        self.put_in_line(Work { client, request: Some(request), run: Box::new(work) });
+        self.put_in_line(PooledWork { client, request: Some(request), run: Box::new(work) });
     }
 
     /// Takes work out of the line for which a request waits whose thread was killed, and has it do what is left to do
@@ -91,7 +91,7 @@ impl BlockingPool {
         }
     }
 
-    fn put_in_line(&self, work: Work) {
+    fn put_in_line(&self, work: PooledWork) {
         let mut state = self.state();
         if !state.is_closed {
             state.line.push_back(work);
@@ -110,7 +110,7 @@ impl BlockingPool {
         let started = thread::Builder::new().name("pool".into()).spawn(move || {
             // If that fails it works where its starter does.
             let _ = allowed.map(|it| it.apply());
-            while let Some(Work { client, run, .. }) = pool.next() {
+            while let Some(PooledWork { client, run, .. }) = pool.next() {
                 let work = std::panic::AssertUnwindSafe(|| run(WorkStart::OnPool));
                 if std::panic::catch_unwind(work).is_err() {
                     tracing::error!("a thread of the pool met a bug");
@@ -137,7 +137,7 @@ impl BlockingPool {
     }
 
     /// Waits for work. `None` is the end.
-    fn next(self: &Arc<Self>) -> Option<Work> {
+    fn next(self: &Arc<Self>) -> Option<PooledWork> {
         let mut state = self.state();
         loop {
             if state.is_closed {
@@ -172,14 +172,14 @@ impl BlockingPool {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BlockingPoolState> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-impl State {
+impl BlockingPoolState {
     /// Takes the first work of a client that has fewer threads than it may.
-    fn take(&mut self) -> Option<Work> {
+    fn take(&mut self) -> Option<PooledWork> {
         let at = self.line.iter().position(|work| self.busy.has_room(work.client))?;
         let work = self.line.remove(at)?;
         self.busy.begin(work.client);
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn no_client_keeps_the_threads_from_others() {
-        let mut state = State::default();
+        let mut state = BlockingPoolState::default();
         let wanted = |pid, uid, count| std::iter::repeat_n(Account { pid, uid }, count);
         let greedy = MAX_PER_PROCESS + 1;
         let processes = u32::try_from(MAX_PER_USER).unwrap();
@@ -235,9 +235,9 @@ mod tests {
         let of_one_user = (0..processes).map(|pid| Account { pid: 10 + pid, uid: 3 });
         let one_more = wanted(100, 3, 1).chain(wanted(101, 4, 1));
         for client in work.chain(of_one_user).chain(one_more) {
-            state.line.push_back(Work { client, request: None, run: Box::new(|_| ()) });
+            state.line.push_back(PooledWork { client, request: None, run: Box::new(|_| ()) });
         }
-        let take = |state: &mut State| state.take().map(|work| work.client);
+        let take = |state: &mut BlockingPoolState| state.take().map(|work| work.client);
         let taken: Vec<_> = std::iter::from_fn(|| take(&mut state)).collect();
         let count = |is_meant: fn(&Account) -> bool| taken.iter().filter(|it| is_meant(it)).count();
         assert_eq!(count(|it| it.pid == 1), MAX_PER_PROCESS);

@@ -28,21 +28,21 @@ pub(crate) struct Brokers {
     command: Option<Vec<OsString>>,
     /// What we may do; `None` if that is unknown.
     own: Option<(ThreadStatus, ThreadNamespaces)>,
-    by_users: Mutex<HashMap<Users, Entry>>,
+    by_users: Mutex<HashMap<BrokerUsers, BrokerEntry>>,
 }
 
 /// Whom a broker serves. Namespaces that are gone leave their numbers to others, and a broker ends with
 /// its pid namespace: so one that is found by these may have ended.
-type Users = (UserAndGroup, ThreadNamespaces);
+type BrokerUsers = (UserAndGroup, ThreadNamespaces);
 
-struct Entry {
-    state: Arc<Mutex<State>>,
+struct BrokerEntry {
+    state: Arc<Mutex<BrokerState>>,
     used: Instant,
 }
 
 /// The broker of some users. The thread that starts it holds the lock, so that no other thread starts another.
 #[derive(Default)]
-enum State {
+enum BrokerState {
     #[default]
     Nothing,
     Broker(SharedBroker),
@@ -132,29 +132,29 @@ impl Brokers {
     fn broker(
         &self,
         tid: u32,
-        users: Users,
+        users: BrokerUsers,
         lost: Option<&SharedBroker>,
     ) -> Result<SharedBroker, LendError> {
         let command = self.command.as_ref().ok_or(LendError::NoCommand)?;
         let state = self.state(users);
         let mut state = lock(&state);
         let failures = match &*state {
-            State::Broker(broker) if !lost.is_some_and(|lost| Arc::ptr_eq(lost, broker)) => {
+            BrokerState::Broker(broker) if !lost.is_some_and(|lost| Arc::ptr_eq(lost, broker)) => {
                 return Ok(broker.clone());
             }
-            State::Failed(2.., at, why) if at.elapsed() < RESTART_INTERVAL => {
+            BrokerState::Failed(2.., at, why) if at.elapsed() < RESTART_INTERVAL => {
                 return Err((*why).into());
             }
-            State::Failed(failures, ..) => *failures,
-            State::Nothing | State::Broker(_) => 0,
+            BrokerState::Failed(failures, ..) => *failures,
+            BrokerState::Nothing | BrokerState::Broker(_) => 0,
         };
         let (user, place) = users;
         let is_elsewhere = self.own.is_none_or(|(_, ours)| ours != place);
         let started = Broker::start(command, user, is_elsewhere.then_some(tid));
         let broker = started.map(|broker| Arc::new(Mutex::new(broker)));
         *state = match &broker {
-            Ok(broker) => State::Broker(broker.clone()),
-            Err(why) => State::Failed(failures.saturating_add(1), Instant::now(), *why),
+            Ok(broker) => BrokerState::Broker(broker.clone()),
+            Err(why) => BrokerState::Failed(failures.saturating_add(1), Instant::now(), *why),
         };
         if broker.is_ok() {
             tracing::info!(uid = user.uid, gid = user.gid, "a broker for files was started");
@@ -163,7 +163,7 @@ impl Brokers {
     }
 
     /// Returns the place of `users`; the users that have not asked for longest lose theirs to others.
-    fn state(&self, users: Users) -> Arc<Mutex<State>> {
+    fn state(&self, users: BrokerUsers) -> Arc<Mutex<BrokerState>> {
         let mut by_users = lock(&self.by_users);
         if by_users.len() >= MAX_BROKERS
             && !by_users.contains_key(&users)
@@ -173,7 +173,8 @@ impl Brokers {
             by_users.remove(&idle);
         }
         let used = Instant::now();
-        let entry = by_users.entry(users).or_insert_with(|| Entry { state: Arc::default(), used });
+        let entry =
+            by_users.entry(users).or_insert_with(|| BrokerEntry { state: Arc::default(), used });
         entry.used = used;
         entry.state.clone()
     }

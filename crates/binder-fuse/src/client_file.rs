@@ -51,7 +51,7 @@ pub(crate) enum CanAddFds {
 
 /// A thread that has called.
 #[derive(Debug)]
-struct Thread {
+struct FileThread {
     thread: ClientThread,
     /// For the descriptor by which its end is told, if it is.
     _charge: Option<Charge>,
@@ -61,7 +61,7 @@ struct Thread {
 /// The threads of a process that have called.
 #[derive(Debug, Default)]
 struct Threads {
-    by_tid: BTreeMap<u32, Thread>,
+    by_tid: BTreeMap<u32, FileThread>,
     /// When those were last asked whether they live.
     counted_at: Option<Instant>,
 }
@@ -142,7 +142,8 @@ impl ClientFile {
     ) -> Result<CallingThread, Foreign> {
         // The first thread's number is another's only once the whole process is gone, and with it the
         // memory that could be reached.
-        let is_same = |known: &Thread| tid == self.pid || known.thread.is_alive(&self.known.memory);
+        let is_same =
+            |known: &FileThread| tid == self.pid || known.thread.is_alive(&self.known.memory);
         let mut calling = CallingThread::default();
         let mut threads = self.threads();
         if !threads.by_tid.get(&tid).is_some_and(is_same) {
@@ -152,7 +153,12 @@ impl ClientFile {
         Ok(calling)
     }
 
-    fn find_thread(&self, process: ProcessKey, tid: u32, watch: &ThreadWatch) -> Option<Thread> {
+    fn find_thread(
+        &self,
+        process: ProcessKey,
+        tid: u32,
+        watch: &ThreadWatch,
+    ) -> Option<FileThread> {
         // The kernel does not report the end of the first thread while others live.
         let is_watchable = tid != self.pid;
         let charge =
@@ -171,7 +177,7 @@ impl ClientFile {
         if charge.is_none() {
             thread.forgo_descriptor();
         }
-        Some(Thread { thread, _charge: charge, can_add_fds: CanAddFds::Unknown })
+        Some(FileThread { thread, _charge: charge, can_add_fds: CanAddFds::Unknown })
     }
 
     /// The user, at this moment, of a thread that has called. `None` if it has ended, or cannot be asked.
@@ -231,7 +237,7 @@ impl ClientFile {
             return Vec::new();
         }
         threads.counted_at = Some(Instant::now());
-        let ended = |(tid, known): (&u32, &Thread)| {
+        let ended = |(tid, known): (&u32, &FileThread)| {
             (!known.thread.is_alive(&self.known.memory)).then_some(*tid)
         };
         threads.by_tid.iter().filter_map(ended).collect()
@@ -245,7 +251,7 @@ impl ClientFile {
     /// The threads that cannot be watched.
     pub(crate) fn unwatched_threads(&self) -> Vec<u32> {
         let is_unwatched =
-            |(tid, known): (&u32, &Thread)| known.thread.pidfd().is_none().then_some(*tid);
+            |(tid, known): (&u32, &FileThread)| known.thread.pidfd().is_none().then_some(*tid);
         self.threads().by_tid.iter().filter_map(is_unwatched).collect()
     }
 

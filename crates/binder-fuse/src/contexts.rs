@@ -42,11 +42,11 @@ const MOVE_MOUNT_T_EMPTY_PATH: u32 = 0x40;
 /// All mounts that are under way.
 #[derive(Default)]
 pub(crate) struct Contexts {
-    by_token: Mutex<HashMap<FileId, Context>>,
+    by_token: Mutex<HashMap<FileId, NamedContext>>,
     placeless: Mutex<VecDeque<(DeviceNumber, DetachedMount)>>,
 }
 
-struct Context {
+struct NamedContext {
     token: PipeToken,
     source: Vec<u8>,
     parameters: FsParameters,
@@ -89,7 +89,7 @@ impl Contexts {
             return Err(Errno::ENOMEM);
         }
         let (source, parameters) = (Vec::new(), FsParameters::default());
-        by_token.insert(token.id(), Context { token, source, parameters, phase: Phase::Open });
+        by_token.insert(token.id(), NamedContext { token, source, parameters, phase: Phase::Open });
         Ok(MountAnswer::Given(Box::new(file), flags & CLOEXEC != 0))
     }
 
@@ -134,7 +134,7 @@ impl Contexts {
             // Every binderfs is a new one.
             (FSCONFIG_CMD_CREATE | FSCONFIG_CMD_CREATE_EXCL, _, _) => {
                 context.phase = Phase::Over;
-                let Context { parameters, source, .. } = &*context;
+                let NamedContext { parameters, source, .. } = &*context;
                 let made = mounts.make(*parameters, &view, tid, source)?;
                 context.phase = Phase::Made(made);
             }
@@ -237,7 +237,7 @@ impl Contexts {
         self.placeless.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn by_token(&self) -> MutexGuard<'_, HashMap<FileId, Context>> {
+    fn by_token(&self) -> MutexGuard<'_, HashMap<FileId, NamedContext>> {
         self.by_token.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -24,7 +24,7 @@ pub(crate) type FollowerId = u64;
 
 /// The last lines of a text without end.
 #[derive(Debug, Default)]
-struct Lines {
+struct LastLines {
     kept: VecDeque<String>,
     /// The number of the next line, and one more than that of the newest.
     next: u64,
@@ -39,7 +39,7 @@ struct Cursor {
     rest: Vec<u8>,
 }
 
-impl Lines {
+impl LastLines {
     fn push(&mut self, line: String) {
         if self.kept.len() == KEPT_EVENTS {
             self.kept.pop_front();
@@ -72,14 +72,14 @@ impl Lines {
 
 /// An open file of the stream.
 #[derive(Debug, Default)]
-struct Follower {
+struct EventFollower {
     cursor: Cursor,
     reads: StreamReads,
 }
 
 /// What a follower has not read.
 struct Unread<'a> {
-    lines: &'a Lines,
+    lines: &'a LastLines,
     cursor: &'a mut Cursor,
 }
 
@@ -96,13 +96,13 @@ impl StreamSource for Unread<'_> {
 /// The events of a mount.
 pub(crate) struct Events {
     fuse: Arc<FuseDevice>,
-    lines: Lines,
-    followers: HashMap<FollowerId, Follower>,
+    lines: LastLines,
+    followers: HashMap<FollowerId, EventFollower>,
 }
 
 impl Events {
     pub(crate) fn new(fuse: Arc<FuseDevice>) -> Self {
-        Self { fuse, lines: Lines::default(), followers: HashMap::new() }
+        Self { fuse, lines: LastLines::default(), followers: HashMap::new() }
     }
 
     /// Writes a report down and wakes the readers of the stream.
@@ -111,7 +111,7 @@ impl Events {
         let unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let record = EventRecord::new(self.lines.next, unix_ms, device, report);
         self.lines.push(to_lines([record]));
-        for Follower { cursor, reads } in self.followers.values_mut() {
+        for EventFollower { cursor, reads } in self.followers.values_mut() {
             reads.answer(&self.fuse, &mut Unread { lines: &self.lines, cursor });
         }
     }
@@ -123,7 +123,7 @@ impl Events {
 
     /// Answers a read of the stream, at once or when there is something to tell.
     pub(crate) fn read(&mut self, id: FollowerId, read: StreamRead) {
-        let Follower { cursor, reads } = self.followers.entry(id).or_default();
+        let EventFollower { cursor, reads } = self.followers.entry(id).or_default();
         reads.read(&self.fuse, &mut Unread { lines: &self.lines, cursor }, read);
     }
 
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn reads_of_any_size_make_the_same_text() {
-        let mut lines = Lines::default();
+        let mut lines = LastLines::default();
         for line in ["one\n", "two\n", "three\n"] {
             lines.push(line.to_owned());
         }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn whoever_falls_behind_finishes_its_line_and_misses_the_oldest() {
-        let mut lines = Lines::default();
+        let mut lines = LastLines::default();
         lines.push("first\n".to_owned());
         let mut cursor = Cursor::default();
         assert_eq!(lines.read(&mut cursor, 2), b"fi");

@@ -97,11 +97,11 @@ pub(crate) fn run(shared: &SessionShared, task: FdTask) {
         let mut installed = installed.map_err(|failure| {
             match failure {
                 // The kernel's driver finds nothing strange in it either.
-                Failure::Lend(LendError::Gone)
-                | Failure::Install(
+                FdFailure::Lend(LendError::Gone)
+                | FdFailure::Install(
                     InstallError::NoRoom | InstallError::Injection(InjectionError::Gone),
                 ) => tracing::debug!(tid = request.tid, %failure, "files were not delivered"),
-                Failure::Lend(_) | Failure::Install(_) => warn(shared, &request, &failure),
+                FdFailure::Lend(_) | FdFailure::Install(_) => warn(shared, &request, &failure),
             }
             not_installed(failure.cause())
         });
@@ -279,7 +279,7 @@ fn find_out(
 
 /// Why files were not installed.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum FdFailure {
     #[error("lending the files: {0}")]
     Lend(#[from] LendError),
     #[error(transparent)]
@@ -292,7 +292,7 @@ fn put(
     status: &ThreadStatus,
     held: &mut StoppedThread,
     files: &[HeldFile],
-) -> Result<Vec<u32>, Failure> {
+) -> Result<Vec<u32>, FdFailure> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
@@ -300,7 +300,7 @@ fn put(
     Ok(held.install(RemoteFiles { pid: loan.pid, numbers: &loan.numbers })?)
 }
 
-impl Failure {
+impl FdFailure {
     fn cause(&self) -> (i32, &'static str) {
         match self {
             Self::Lend(error) => error.cause(),

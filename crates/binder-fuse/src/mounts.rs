@@ -40,10 +40,10 @@ pub(crate) struct Mounts {
     /// Whether that holds their calls against signals.
     can_add_fds: AtomicBool,
     trap_handler: OnceLock<Weak<dyn TrapAnswerer>>,
-    by_device: Mutex<HashMap<DeviceNumber, Served>>,
+    by_device: Mutex<HashMap<DeviceNumber, ServedMount>>,
 }
 
-struct Served {
+struct ServedMount {
     session: Weak<SessionShared>,
     /// Of the process that mounted it, which may change it.
     user_namespace: u64,
@@ -122,7 +122,8 @@ impl Mounts {
         }
         self.introduce(shared);
         let session = Arc::downgrade(shared);
-        self.by_device().insert(shared.device(), Served { session, user_namespace, statistics });
+        self.by_device()
+            .insert(shared.device(), ServedMount { session, user_namespace, statistics });
     }
 
     /// Finds what serves the files of a device.
@@ -239,7 +240,7 @@ impl Mounts {
         Ok(mount)
     }
 
-    fn by_device(&self) -> MutexGuard<'_, HashMap<DeviceNumber, Served>> {
+    fn by_device(&self) -> MutexGuard<'_, HashMap<DeviceNumber, ServedMount>> {
         self.by_device.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

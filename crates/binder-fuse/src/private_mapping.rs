@@ -28,7 +28,7 @@ pub(crate) struct PrivateMapping {
     node: u64,
     /// What the client is to see.
     memory: Arc<MappedMemory>,
-    place: Mutex<Place>,
+    place: Mutex<PagesPlace>,
     /// Pages with bytes that the client does not have, one bit each.
     marked: [AtomicU64; WORDS],
     /// Held while pages are written, so that others who tell the client of what lies there wait: the pages that the
@@ -38,7 +38,7 @@ pub(crate) struct PrivateMapping {
 
 /// Where the client has the pages.
 #[derive(Debug, Clone, Default)]
-enum Place {
+enum PagesPlace {
     #[default]
     Unknown,
     /// In this address space, from this address on.
@@ -61,12 +61,12 @@ impl PrivateMapping {
     /// Notes where the client mapped the file, in an address space that was pinned before the search:
     /// should the client execute another program, nothing is ever written into that one.
     pub(crate) fn set_place(&self, memory: PinnedMemory, base: u64) {
-        *self.place() = Place::At(Arc::new((memory, base)));
+        *self.place() = PagesPlace::At(Arc::new((memory, base)));
     }
 
     /// Notes that the client has the file mapped no more. Nothing is written from then on: there is nobody who could see it.
     pub(crate) fn set_gone(&self) {
-        *self.place() = Place::Gone;
+        *self.place() = PagesPlace::Gone;
     }
 
     /// Marks pages that are to be written before the client is told of what lies there.
@@ -77,9 +77,9 @@ impl PrivateMapping {
     pub(crate) fn mark(&self, offset: usize, len: usize) -> io::Result<()> {
         let pages = offset / PAGE_BYTES..(offset + len).div_ceil(PAGE_BYTES);
         match *self.place() {
-            Place::At(_) => self.mark_pages(pages),
-            Place::Unknown => return Err(io::ErrorKind::NotFound.into()),
-            Place::Gone => {}
+            PagesPlace::At(_) => self.mark_pages(pages),
+            PagesPlace::Unknown => return Err(io::ErrorKind::NotFound.into()),
+            PagesPlace::Gone => {}
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl PrivateMapping {
         pages: Range<usize>,
     ) -> io::Result<()> {
         // Pages are marked where there is a place only.
-        let Place::At(place) = self.place().clone() else { return Ok(()) };
+        let PagesPlace::At(place) = self.place().clone() else { return Ok(()) };
         let (memory, base) = &*place;
         // The client gets copies of pages of zeros. The kernel would ask us for those it does not have.
         for page in pages.clone() {
@@ -145,7 +145,7 @@ impl PrivateMapping {
         memory.write(base.saturating_add(offset as u64), &bytes).map_err(io::Error::other)
     }
 
-    fn place(&self) -> MutexGuard<'_, Place> {
+    fn place(&self) -> MutexGuard<'_, PagesPlace> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -43,10 +43,10 @@ struct MemoryRange {
 pub(crate) struct ReadAhead<'a> {
     /// `None` if nothing is to be read ahead.
     cache: Option<&'a mut ReadAheadCache>,
-    stage: Stage,
+    stage: ReadAheadStage,
 }
 
-enum Stage {
+enum ReadAheadStage {
     Fresh,
     /// The commands were read, and with them the bytes in these places, if they have a length.
     Commands(u64, SendRanges),
@@ -97,7 +97,7 @@ impl ReadAheadCache {
 impl<'a> ReadAhead<'a> {
     /// By what its process has pointed to; without that, nothing is read ahead.
     pub(crate) fn new(cache: Option<&'a mut ReadAheadCache>) -> Self {
-        Self { cache, stage: Stage::Fresh }
+        Self { cache, stage: ReadAheadStage::Fresh }
     }
 
     /// Fills `into` from `address`. The first that is read are commands.
@@ -111,10 +111,10 @@ impl<'a> ReadAhead<'a> {
         address: u64,
         into: &mut [u8],
     ) -> Result<(), Fault> {
-        let (Stage::Fresh, Some(cache)) = (&self.stage, &mut self.cache) else {
+        let (ReadAheadStage::Fresh, Some(cache)) = (&self.stage, &mut self.cache) else {
             return memory.read(address, into);
         };
-        self.stage = Stage::Commands(address, SendRanges::default());
+        self.stage = ReadAheadStage::Commands(address, SendRanges::default());
         let Some(places) = cache.expected(address) else {
             return memory.read(address, into);
         };
@@ -128,7 +128,7 @@ impl<'a> ReadAhead<'a> {
             memory.read_all([(address, into), offsets, data])
         };
         match read {
-            Ok(()) => self.stage = Stage::Commands(address, places),
+            Ok(()) => self.stage = ReadAheadStage::Commands(address, places),
             Err(0) => return Err(Fault { address, len_bytes }),
             Err(_) => cache.forget(address),
         }
@@ -182,7 +182,8 @@ impl<'a> ReadAhead<'a> {
 
     /// The bytes in these places, if they are the first that the commands point to and were read with them.
     fn take(&mut self, asked: SendRanges) -> Option<[&[u8]; 2]> {
-        let Stage::Commands(commands, ahead) = std::mem::replace(&mut self.stage, Stage::Over)
+        let ReadAheadStage::Commands(commands, ahead) =
+            std::mem::replace(&mut self.stage, ReadAheadStage::Over)
         else {
             return None;
         };

@@ -26,7 +26,7 @@ pub(crate) struct ThreadLook {
 
 /// What others depend on, of a slice.
 #[derive(Default)]
-struct Found {
+struct LookFindings {
     threads: Vec<(ProcessKey, Arc<ClientFile>, u32)>,
     processes: Vec<(ProcessKey, Arc<ClientFile>)>,
     /// Where the next slice begins; `None` after the last of a device.
@@ -63,8 +63,8 @@ pub(crate) fn find_ended_threads(shared: &Arc<SessionShared>, look: &mut ThreadL
 }
 
 /// Lists the threads and processes of a slice that others depend on.
-fn list(state: &mut DeviceState, first: usize) -> Found {
-    let (mut found, mut left) = (Found::default(), SLICE_THREADS);
+fn list(state: &mut DeviceState, first: usize) -> LookFindings {
+    let (mut found, mut left) = (LookFindings::default(), SLICE_THREADS);
     let context = state.frontend.context();
     for (slot, place) in state.frontend.files_from_slot(first) {
         if left == 0 {

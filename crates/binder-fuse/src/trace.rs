@@ -42,7 +42,7 @@ const GATHERS_FOR: Duration = Duration::from_millis(10);
 
 /// The records that wait for the writer.
 #[derive(Debug, Default)]
-struct Inbox {
+struct WaitingRecords {
     batch: RecordBatch,
     dropped: u64,
     /// Whether there is a writer, and whether it sleeps until something comes.
@@ -52,7 +52,7 @@ struct Inbox {
     is_closed: bool,
 }
 
-impl Inbox {
+impl WaitingRecords {
     /// Whether the writer sleeps on, as a thread that puts something in is told: also when it was woken and a read has taken all
     /// meanwhile.
     fn keeps_writer_idle(&mut self) -> bool {
@@ -87,7 +87,7 @@ struct Followers {
 pub(crate) struct TraceHub {
     fuse: Arc<FuseDevice>,
     clock: Option<SteadyClock>,
-    inbox: Mutex<Inbox>,
+    inbox: Mutex<WaitingRecords>,
     arrived: Condvar,
     followers: Mutex<Followers>,
     /// How devices are traced. Held while they begin and end to be.
@@ -169,12 +169,12 @@ impl TraceHub {
 
     fn write_all(&self) {
         loop {
-            let has_come = self.arrived.wait_while(self.inbox(), Inbox::keeps_writer_idle);
+            let has_come = self.arrived.wait_while(self.inbox(), WaitingRecords::keeps_writer_idle);
             let inbox = has_come.unwrap_or_else(|poisoned| poisoned.into_inner());
             let gathered = self.arrived.wait_timeout_while(inbox, GATHERS_FOR, |it| !it.is_closed);
             let (mut inbox, _) = gathered.unwrap_or_else(|poisoned| poisoned.into_inner());
             if inbox.is_closed {
-                *inbox = Inbox::default();
+                *inbox = WaitingRecords::default();
                 return;
             }
             drop(inbox);
@@ -234,7 +234,7 @@ impl TraceHub {
         }
     }
 
-    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+    fn inbox(&self) -> MutexGuard<'_, WaitingRecords> {
         self.inbox.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -310,7 +310,7 @@ impl DeviceTracer {
     ) {
         let dropped = take(&mut self.events);
         // To read /proc takes longer than the inbox may be locked.
-        let openers: Vec<_> = self.events.iter().filter_map(Opener::of).collect();
+        let openers: Vec<_> = self.events.iter().filter_map(TracedOpener::of).collect();
         let mut openers = openers.into_iter();
         let mut inbox = self.hub.inbox();
         inbox.dropped += dropped;
@@ -324,7 +324,7 @@ impl DeviceTracer {
                     inbox.put(|batch| batch.push_sent(event, sent));
                 }
                 Traced::Opened { pid } => {
-                    let Opener { name, ancestors } = openers.next().unwrap_or_default();
+                    let TracedOpener { name, ancestors } = openers.next().unwrap_or_default();
                     if let Some(name) = name {
                         inbox.put(|batch| batch.push_name(pid, &name));
                     }
@@ -418,12 +418,12 @@ fn put_send(sent: &mut SentRecord, at_ns: u64, entry: &LogEntry, within: u32) {
 
 /// A process that opens a device. It waits for its open, so that it is there still.
 #[derive(Default)]
-struct Opener {
+struct TracedOpener {
     name: Option<String>,
     ancestors: Vec<u32>,
 }
 
-impl Opener {
+impl TracedOpener {
     /// Reads of the process in /proc, if the event is an open.
     fn of(event: &TraceEvent) -> Option<Self> {
         let Traced::Opened { pid } = event.what else { return None };
@@ -485,7 +485,7 @@ mod tests {
         let fuse = Arc::new(FuseDevice::open().expect("/dev/fuse can be opened"));
         let hub = Arc::new(TraceHub::new(fuse, None));
         hub.start_writer().expect("a thread");
-        let wait_until = |is_so: fn(&Inbox) -> bool| {
+        let wait_until = |is_so: fn(&WaitingRecords) -> bool| {
             let began = Instant::now();
             while !is_so(&hub.inbox()) {
                 assert!(began.elapsed() < HANG_TIMEOUT, "it never came to be");

@@ -63,7 +63,7 @@ pub(crate) struct Permissions {
 }
 
 #[derive(Debug)]
-struct Device {
+struct DeviceNode {
     is_removed: bool,
     permissions: Permissions,
     /// The inode that was looked up last, if it is not open yet, and the thread that asked.
@@ -117,7 +117,7 @@ pub(crate) struct Tree {
     control: Permissions,
     names: BTreeMap<Vec<u8>, DeviceId>,
     /// Those that have a name, and those that a client may still open.
-    devices: Slab<Device>,
+    devices: Slab<DeviceNode>,
     devices_max: u32,
     /// Names and permissions stay as they are. Devices are opened and added all the same: a kernel's are
     /// device nodes, which a file system that is read-only does not keep from being written to.
@@ -179,7 +179,8 @@ impl Tree {
         }
         let (uid, gid) = self.owner;
         let permissions = Permissions { mode: mode & PERMISSION_BITS, uid, gid };
-        let device = Device { is_removed: false, permissions, unopened: None, inodes: 0, opens: 0 };
+        let device =
+            DeviceNode { is_removed: false, permissions, unopened: None, inodes: 0, opens: 0 };
         let id = self.devices.insert(device);
         self.names.insert(name.to_vec(), id);
         Ok(id)
@@ -196,7 +197,7 @@ impl Tree {
     /// Whether there are as many devices as there may be. One without a name counts while it is open.
     fn is_full(&self) -> bool {
         let devices_max = self.devices_max as usize;
-        let counts = |(_, device): &(usize, &Device)| !device.is_removed || device.opens > 0;
+        let counts = |(_, device): &(usize, &DeviceNode)| !device.is_removed || device.opens > 0;
         self.devices.len() >= devices_max
             && self.devices.iter().filter(counts).count() >= devices_max
     }
@@ -251,7 +252,7 @@ impl Tree {
     /// Frees the number of a device that no client can open any more.
     fn discard_if_gone(&mut self, id: DeviceId) {
         let is_gone =
-            |device: &Device| device.is_removed && device.inodes == 0 && device.opens == 0;
+            |device: &DeviceNode| device.is_removed && device.inodes == 0 && device.opens == 0;
         if self.devices.get(id).is_some_and(is_gone) {
             self.devices.remove(id);
         }

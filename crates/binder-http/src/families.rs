@@ -10,10 +10,10 @@ use prometheus_client::registry::Registry;
 
 /// The figures of a page, of one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct MetricFamilies(Vec<Family>);
+pub struct MetricFamilies(Vec<MetricFamily>);
 
 #[derive(Debug, Clone, PartialEq)]
-struct Family {
+struct MetricFamily {
     /// A counter's is without `_total`, which its samples have.
     name: &'static str,
     help: &'static str,
@@ -98,7 +98,7 @@ impl MetricFamilies {
     }
 
     fn add(&mut self, name: &'static str, help: &'static str, kind: MetricKind) -> &mut SampleList {
-        self.0.push(Family { name, help, kind, samples: SampleList::default() });
+        self.0.push(MetricFamily { name, help, kind, samples: SampleList::default() });
         let added = self.0.last_mut().expect("one was added");
         &mut added.samples
     }
@@ -133,7 +133,8 @@ impl MetricFamilies {
     fn counter_in_comment<'l>(&self, line: &'l str) -> Option<(&'l str, &'l str, &'l str)> {
         let words = line.strip_prefix("# HELP ").or_else(|| line.strip_prefix("# TYPE "))?;
         let name = words.split(' ').next()?;
-        let of_it = |family: &Family| family.name == name && family.kind == MetricKind::Counter;
+        let of_it =
+            |family: &MetricFamily| family.name == name && family.kind == MetricKind::Counter;
         self.0.iter().any(of_it).then(|| {
             let start = line.len() - words.len();
             let (before, rest) = line.split_at(start);
@@ -153,7 +154,7 @@ impl SampleList {
 
 impl Collector for MetricFamilies {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        for Family { name, help, kind, samples } in &self.0 {
+        for MetricFamily { name, help, kind, samples } in &self.0 {
             if samples.0.is_empty() {
                 continue;
             }

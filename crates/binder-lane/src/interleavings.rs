@@ -18,7 +18,7 @@ const LANE: LaneId = match LaneId::new(5) {
 
 /// A lane, and what its parties have in their rings.
 #[derive(Default)]
-struct Lane {
+struct LaneScene {
     word: LaneWord,
     /// What sleeps on the word: a futex wakes one that sleeps already, and the two never sleep at the same time.
     callers_sleep: Futex,
@@ -37,7 +37,7 @@ struct Lane {
 
 /// What a server's thread did with a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Served {
+enum ServedCall {
     /// There was none.
     Nothing,
     Replied,
@@ -61,7 +61,7 @@ enum Called {
 const DECLINED: u32 = 3;
 const REPLY: u32 = 7;
 
-impl Lane {
+impl LaneScene {
     fn new() -> Arc<Self> {
         let lane = Self::default();
         assert!(lane.word.warm());
@@ -153,9 +153,9 @@ impl Lane {
     }
 
     /// A thread of the server looks once, and replies to what is there.
-    fn serve(&self) -> Served {
+    fn serve(&self) -> ServedCall {
         if self.word.state() != LaneState::Posted {
-            return Served::Nothing;
+            return ServedCall::Nothing;
         }
         self.server().begin(LANE, NoteKind::Serves);
         let must_decline =
@@ -166,14 +166,14 @@ impl Lane {
             return match self.word.decline() {
                 Some(woken) => {
                     self.wake_caller(woken);
-                    Served::Declined
+                    ServedCall::Declined
                 }
-                None => Served::Nothing,
+                None => ServedCall::Nothing,
             };
         }
         if !self.word.claim() {
             assert!(self.server().end(LANE, NoteKind::Serves));
-            return Served::Nothing;
+            return ServedCall::Nothing;
         }
         assert_eq!(self.request.load(Ordering::Relaxed), 5, "it was written before");
         self.reply.store(REPLY, Ordering::Relaxed);
@@ -181,13 +181,13 @@ impl Lane {
             Ok(woken) => {
                 let own = self.server().end(LANE, NoteKind::Serves);
                 self.wake_caller(woken);
-                if own { Served::Replied } else { Served::ThroughDriver }
+                if own { ServedCall::Replied } else { ServedCall::ThroughDriver }
             }
             Err(LeftToDriver) => {
                 assert!(self.adopt(), "the caller waits for that");
                 assert!(!self.server().end(LANE, NoteKind::Serves));
                 self.word.settle();
-                Served::ThroughDriver
+                ServedCall::ThroughDriver
             }
         }
     }
@@ -197,11 +197,11 @@ impl Lane {
 #[test]
 fn a_reply_wakes_its_caller() {
     loom::model(|| {
-        let lane = Lane::new();
+        let lane = LaneScene::new();
         assert!(lane.post());
         let server = {
             let lane = lane.clone();
-            thread::spawn(move || assert_eq!(lane.serve(), Served::Replied))
+            thread::spawn(move || assert_eq!(lane.serve(), ServedCall::Replied))
         };
         lane.sleep_until_over();
         assert_eq!(lane.take_outcome(), Called::Replied);
@@ -213,7 +213,7 @@ fn a_reply_wakes_its_caller() {
 #[test]
 fn a_call_that_is_left_is_replied_to_adopted_or_not_made() {
     loom::model(|| {
-        let lane = Lane::new();
+        let lane = LaneScene::new();
         assert!(lane.post());
         let server = {
             let lane = lane.clone();
@@ -224,9 +224,9 @@ fn a_call_that_is_left_is_replied_to_adopted_or_not_made() {
         assert!(
             matches!(
                 (called, served),
-                (Called::Replied, Served::Replied)
-                    | (Called::ByDriver, Served::ThroughDriver)
-                    | (Called::NotMade, Served::Nothing)
+                (Called::Replied, ServedCall::Replied)
+                    | (Called::ByDriver, ServedCall::ThroughDriver)
+                    | (Called::NotMade, ServedCall::Nothing)
             ),
             "{called:?} {served:?}"
         );
@@ -237,7 +237,7 @@ fn a_call_that_is_left_is_replied_to_adopted_or_not_made() {
 #[test]
 fn both_parties_may_ask_for_a_call_to_be_taken_over() {
     loom::model(|| {
-        let lane = Lane::new();
+        let lane = LaneScene::new();
         assert!(lane.post());
         lane.server().begin(LANE, NoteKind::Serves);
         assert!(lane.word.claim());
@@ -264,11 +264,11 @@ fn both_parties_may_ask_for_a_call_to_be_taken_over() {
 #[test]
 fn no_call_is_missed_by_a_thread_that_goes_to_sleep() {
     loom::model(|| {
-        let lane = Lane::new();
+        let lane = LaneScene::new();
         let server = {
             let lane = lane.clone();
             thread::spawn(move || {
-                while lane.serve() == Served::Nothing {
+                while lane.serve() == ServedCall::Nothing {
                     if let Some(value) = lane.word.prepare_server_to_sleep() {
                         lane.servers_sleep.sleep(lane.word.word(), value);
                         lane.word.end_server_sleep();
@@ -287,17 +287,17 @@ fn no_call_is_missed_by_a_thread_that_goes_to_sleep() {
 #[test]
 fn no_call_is_made_to_a_thread_that_looks_no_more() {
     loom::model(|| {
-        let lane = Lane::new();
+        let lane = LaneScene::new();
         let server = {
             let lane = lane.clone();
             thread::spawn(move || {
                 if lane.word.cool() {
-                    return Served::Nothing;
+                    return ServedCall::Nothing;
                 }
                 lane.reply.store(DECLINED, Ordering::Relaxed);
                 let woken = lane.word.decline().expect("the caller has patience");
                 lane.wake_caller(woken);
-                Served::Declined
+                ServedCall::Declined
             })
         };
         let called = if lane.post() {
@@ -315,7 +315,7 @@ fn no_call_is_made_to_a_thread_that_looks_no_more() {
 #[test]
 fn nobody_serves_unseen_in_a_lane_that_is_revoked() {
     loom::model(|| {
-        let lane = Lane::new();
+        let lane = LaneScene::new();
         assert!(lane.post());
         let server = {
             let lane = lane.clone();
@@ -336,7 +336,7 @@ fn nobody_serves_unseen_in_a_lane_that_is_revoked() {
 #[test]
 fn work_of_the_drivers_comes_before_a_later_call() {
     loom::model(|| {
-        let lane = Lane::new();
+        let lane = LaneScene::new();
         let server = {
             let lane = lane.clone();
             thread::spawn(move || lane.serve())
@@ -346,6 +346,6 @@ fn work_of_the_drivers_comes_before_a_later_call() {
         fence(Ordering::Release);
         assert!(lane.post());
         let served = server.join().unwrap();
-        assert!(matches!(served, Served::Nothing | Served::Declined), "{served:?}");
+        assert!(matches!(served, ServedCall::Nothing | ServedCall::Declined), "{served:?}");
     });
 }

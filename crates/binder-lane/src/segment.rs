@@ -26,7 +26,7 @@ unsafe impl Sync for LaneSegment {}
 
 /// Which data of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Part {
+enum SegmentPart {
     Request = REQUEST_START as isize,
     Reply = REPLY_START as isize,
 }
@@ -58,7 +58,7 @@ impl LaneSegment {
     /// Writes a call's data. Says whether it has room. For the caller.
     #[must_use]
     pub fn write_request(&self, bytes: &[u8]) -> bool {
-        self.write(Part::Request, bytes)
+        self.write(SegmentPart::Request, bytes)
     }
 
     /// Copies `len` bytes from `from` to a call's data. Says whether they have room. For a caller whose bytes may change
@@ -70,7 +70,7 @@ impl LaneSegment {
     #[must_use]
     pub unsafe fn copy_request_in(&self, from: *const u8, len: usize) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { self.copy_in(Part::Request, from, len) }
+        unsafe { self.copy_in(SegmentPart::Request, from, len) }
     }
 
     /// Copies `len` bytes from `from` to a reply's data. Says whether they have room. For a server whose bytes may change
@@ -82,13 +82,13 @@ impl LaneSegment {
     #[must_use]
     pub unsafe fn copy_reply_in(&self, from: *const u8, len: usize) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { self.copy_in(Part::Reply, from, len) }
+        unsafe { self.copy_in(SegmentPart::Reply, from, len) }
     }
 
     /// Writes a reply's data. Says whether it has room. For the server.
     #[must_use]
     pub fn write_reply(&self, bytes: &[u8]) -> bool {
-        self.write(Part::Reply, bytes)
+        self.write(SegmentPart::Reply, bytes)
     }
 
     /// Copies the first `len` bytes of a call's data to `to`. For the server.
@@ -102,7 +102,7 @@ impl LaneSegment {
     /// If there are not so many.
     pub unsafe fn copy_request(&self, to: *mut u8, len: usize) {
         // SAFETY: the caller's promise.
-        unsafe { self.copy(Part::Request, to, len) }
+        unsafe { self.copy(SegmentPart::Request, to, len) }
     }
 
     /// Copies the first `len` bytes of a reply's data to `to`. For the caller.
@@ -116,20 +116,20 @@ impl LaneSegment {
     /// If there are not so many.
     pub unsafe fn copy_reply(&self, to: *mut u8, len: usize) {
         // SAFETY: the caller's promise.
-        unsafe { self.copy(Part::Reply, to, len) }
+        unsafe { self.copy(SegmentPart::Reply, to, len) }
     }
 
-    fn place(&self, part: Part) -> *mut u8 {
+    fn place(&self, part: SegmentPart) -> *mut u8 {
         // SAFETY: both parts start within the segment.
         unsafe { self.start.as_ptr().offset(part as isize) }
     }
 
-    fn write(&self, part: Part, bytes: &[u8]) -> bool {
+    fn write(&self, part: SegmentPart, bytes: &[u8]) -> bool {
         // SAFETY: `bytes` lies in no segment: those are never lent.
         unsafe { self.copy_in(part, bytes.as_ptr(), bytes.len()) }
     }
 
-    unsafe fn copy_in(&self, part: Part, from: *const u8, len: usize) -> bool {
+    unsafe fn copy_in(&self, part: SegmentPart, from: *const u8, len: usize) -> bool {
         let has_room = len <= DATA_BYTES;
         if has_room {
             // SAFETY: the range lies within the segment, as was checked; the other is the caller's promise.
@@ -138,7 +138,7 @@ impl LaneSegment {
         has_room
     }
 
-    unsafe fn copy(&self, part: Part, to: *mut u8, len: usize) {
+    unsafe fn copy(&self, part: SegmentPart, to: *mut u8, len: usize) {
         assert!(len <= DATA_BYTES, "{len} bytes exceed a lane's data");
         // SAFETY: the range lies within the segment, as was checked; the other is the caller's promise.
         unsafe { ptr::copy_nonoverlapping(self.place(part), to, len) }

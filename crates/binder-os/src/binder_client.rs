@@ -25,7 +25,7 @@ use crate::delivery::{IncomingTransaction, ObjectKind, ReceivedObject};
 pub struct BinderClient {
     device: Arc<BinderDevice>,
     /// Commands that can wait for the next call: the last reply's buffer is to be freed.
-    unsent: RefCell<Commands>,
+    unsent: RefCell<CommandBuffer>,
 }
 
 /// A call as its receiver sees it.
@@ -216,7 +216,7 @@ impl BinderClient {
     pub fn serve(&self, mut answer: impl FnMut(Incoming) -> Vec<u8>) -> io::Result<Infallible> {
         // A driver that cannot do this needs an ioctl more for each call, and that is all.
         let _ = self.defer_completions(true);
-        let mut commands = Commands::default();
+        let mut commands = CommandBuffer::default();
         commands.code(BC_ENTER_LOOPER);
         // The bytes of the last reply, which the commands point to.
         let mut reply = Vec::new();
@@ -240,12 +240,12 @@ impl BinderClient {
     }
 
     /// Runs the commands, which may point to `data`, and waits for returns.
-    fn write_read(&self, commands: &mut Commands, data: &[u8]) -> io::Result<Returns> {
+    fn write_read(&self, commands: &mut CommandBuffer, data: &[u8]) -> io::Result<ReturnBuffer> {
         let mut bytes = vec![0; RETURNS_BYTES];
         let filled = self.exchange(&commands.0, &[data], &mut bytes)?;
         commands.0.clear();
         bytes.truncate(filled);
-        Ok(Returns(bytes))
+        Ok(ReturnBuffer(bytes))
     }
 
     /// Runs `commands`, then waits for returns if there is room for any, and tells how many bytes
@@ -322,9 +322,9 @@ impl BinderClient {
 
 /// Commands to be written.
 #[derive(Debug, Default)]
-struct Commands(Vec<u8>);
+struct CommandBuffer(Vec<u8>);
 
-impl Commands {
+impl CommandBuffer {
     fn code(&mut self, code: u32) {
         self.0.extend(code.to_ne_bytes());
     }
@@ -349,9 +349,9 @@ impl Commands {
 
 /// Returns that were read.
 #[derive(Debug)]
-struct Returns(Vec<u8>);
+struct ReturnBuffer(Vec<u8>);
 
-impl Returns {
+impl ReturnBuffer {
     /// Lists each return with its payload, up to the first that is not whole.
     fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
         let mut rest = &self.0[..];
@@ -385,7 +385,7 @@ mod tests {
         bytes.extend([7; 64]);
         bytes.extend(BR_REPLY.to_ne_bytes());
         bytes.extend([7; 63]);
-        let returns = Returns(bytes);
+        let returns = ReturnBuffer(bytes);
         let listed: Vec<_> = returns.iter().collect();
         let whole = [(BR_NOOP, &[][..]), (BR_TRANSACTION_COMPLETE, &[]), (BR_REPLY, &[7; 64])];
         assert_eq!(listed, whole);

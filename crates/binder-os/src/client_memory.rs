@@ -55,7 +55,7 @@ impl PinnedMemory {
     /// this to no process; a part may have been written.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         let fault = Fault { address, len_bytes: bytes.len() };
-        let target = Range::new(address, bytes.len()).ok_or(fault)?;
+        let target = AddressRange::new(address, bytes.len()).ok_or(fault)?;
         match rustix::io::pwrite(&self.mem, bytes, target.start) {
             Ok(written) if written == bytes.len() => Ok(()),
             Ok(_) | Err(_) => Err(fault),
@@ -173,7 +173,7 @@ impl ClientMemory {
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         let len_bytes = bytes.len();
         let fault = Fault { address, len_bytes };
-        let target = Range::new(address, len_bytes).ok_or(fault)?;
+        let target = AddressRange::new(address, len_bytes).ok_or(fault)?;
         if target.is_short() && self.writable.holds(target) {
             let made = self.mem_file().and_then(|(mem, token)| {
                 token.transfer(|| rustix::io::pwrite(mem, bytes, target.start).ok())
@@ -220,7 +220,7 @@ impl ClientMemory {
             iov_len: into.len(),
         });
         let transferred = self.with_living_thread(|tid| {
-            let remote = sources.map(Range::iovec);
+            let remote = sources.map(AddressRange::iovec);
             let (local, remote, count) = (local.as_ptr(), remote.as_ptr(), N as libc::c_ulong);
             // SAFETY: the kernel writes to the places, which are borrowed for the call, no more than
             // their lengths, and reads as many iovecs of both kinds during it; `remote` names memory of
@@ -247,7 +247,7 @@ impl ClientMemory {
             iov_len: bytes.len(),
         });
         let transferred = self.with_living_thread(|tid| {
-            let remote = targets.map(Range::iovec);
+            let remote = targets.map(AddressRange::iovec);
             let (local, remote) = (local.as_ptr(), remote.as_ptr());
             // SAFETY: the kernel reads the two slices, which are borrowed for the call, for their
             // lengths, and both pairs of iovecs during it; `remote` names memory of another process and
@@ -337,7 +337,7 @@ impl ClientMemory {
     /// `into` must be valid for writes of `len_bytes`, with no reference to them alive elsewhere.
     unsafe fn fetch(&mut self, address: u64, into: *mut u8, len_bytes: usize) -> Result<(), Fault> {
         let fault = Fault { address, len_bytes };
-        let source = Range::new(address, len_bytes).ok_or(fault)?;
+        let source = AddressRange::new(address, len_bytes).ok_or(fault)?;
         if source.is_short() && self.readable.holds(source) {
             let read = self.mem_file().and_then(|(mem, token)| {
                 let offset = libc::off_t::try_from(source.start).ok()?;
@@ -424,19 +424,19 @@ impl ClientMemory {
 }
 
 /// Several ranges, unless one is none.
-fn ranges<const N: usize>(places: [(u64, usize); N]) -> Option<[Range; N]> {
-    let mut ranges = [Range::EMPTY; N];
+fn ranges<const N: usize>(places: [(u64, usize); N]) -> Option<[AddressRange; N]> {
+    let mut ranges = [AddressRange::EMPTY; N];
     for (range, (address, len_bytes)) in ranges.iter_mut().zip(places) {
-        *range = Range::new(address, len_bytes)?;
+        *range = AddressRange::new(address, len_bytes)?;
     }
     Some(ranges)
 }
 
 /// Whether all ranges were transferred; or else the first that was not. One comes after the other, and
 /// only the bytes of all are counted.
-fn whole(transferred: Option<usize>, ranges: &[Range]) -> Result<(), usize> {
+fn whole(transferred: Option<usize>, ranges: &[AddressRange]) -> Result<(), usize> {
     let mut end = 0;
-    let is_missing = |range: &Range| {
+    let is_missing = |range: &AddressRange| {
         end += range.len_bytes;
         end > transferred.unwrap_or(0)
     };
@@ -458,12 +458,12 @@ enum MemFile {
 
 /// A non-wrapping range in the user half of a client's address space.
 #[derive(Debug, Clone, Copy)]
-struct Range {
+struct AddressRange {
     start: u64,
     len_bytes: usize,
 }
 
-impl Range {
+impl AddressRange {
     const EMPTY: Self = Self { start: 0, len_bytes: 0 };
 
     fn new(address: u64, len_bytes: usize) -> Option<Self> {
@@ -516,11 +516,11 @@ impl PageSet {
         usize::try_from(page % Self::SLOTS as u64).expect("less than SLOTS")
     }
 
-    fn holds(&self, range: Range) -> bool {
+    fn holds(&self, range: AddressRange) -> bool {
         range.pages().iter().all(|&page| self.0[Self::slot(page)] == page)
     }
 
-    fn insert(&mut self, range: Range) {
+    fn insert(&mut self, range: AddressRange) {
         for page in range.pages() {
             self.0[Self::slot(page)] = page;
         }

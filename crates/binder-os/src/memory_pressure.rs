@@ -27,12 +27,12 @@ const LEVEL: &str = "medium";
 /// What tells of a shortage of memory.
 #[derive(Debug)]
 pub struct MemoryPressure {
-    sources: Vec<Source>,
+    sources: Vec<PressureSource>,
     stop: OwnedFd,
 }
 
 #[derive(Debug)]
-enum Source {
+enum PressureSource {
     Trigger(File),
     Events(File),
     Notices(OwnedFd),
@@ -48,9 +48,9 @@ impl MemoryPressure {
         let groups = Cgroups::of_this_process().unwrap_or_default();
         let trigger = groups.unified.iter().map(|group| group.dir.join("memory.pressure"));
         let trigger = trigger.chain([PathBuf::from("/proc/pressure/memory")]);
-        let trigger = trigger.filter_map(|path| Source::trigger(&path).ok()).next();
-        let events = groups.unified.and_then(|group| Source::events(&group.dir).ok());
-        let notices = groups.memory.and_then(|group| Source::notices(&group.dir).ok());
+        let trigger = trigger.filter_map(|path| PressureSource::trigger(&path).ok()).next();
+        let events = groups.unified.and_then(|group| PressureSource::events(&group.dir).ok());
+        let notices = groups.memory.and_then(|group| PressureSource::notices(&group.dir).ok());
         Ok(Self {
             sources: [trigger, events, notices].into_iter().flatten().collect(),
             stop: eventfd(0, EventfdFlags::CLOEXEC)?,
@@ -60,9 +60,9 @@ impl MemoryPressure {
     /// A description of the resource watched.
     pub fn sources(&self) -> impl Iterator<Item = &'static str> {
         self.sources.iter().map(|source| match source {
-            Source::Trigger(_) => "PSI",
-            Source::Events(_) => "memory.events",
-            Source::Notices(_) => "memory.pressure_level",
+            PressureSource::Trigger(_) => "PSI",
+            PressureSource::Events(_) => "memory.events",
+            PressureSource::Notices(_) => "memory.pressure_level",
         })
     }
 
@@ -79,7 +79,7 @@ impl MemoryPressure {
         }
         loop {
             let mut watched = vec![PollFd::new(&self.stop, PollFlags::IN)];
-            watched.extend(self.sources.iter().map(Source::poll_fd));
+            watched.extend(self.sources.iter().map(PressureSource::poll_fd));
             poll(&mut watched, None)?;
             if !watched[0].revents().is_empty() {
                 return Ok(false);
@@ -101,7 +101,7 @@ impl MemoryPressure {
     }
 }
 
-impl Source {
+impl PressureSource {
     fn trigger(path: &Path) -> io::Result<Self> {
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         file.write_all(TRIGGER)?;
@@ -179,8 +179,8 @@ mod tests {
     /// Of a file that is not of a kernel's cgroup nothing is told.
     #[test]
     fn what_is_no_source_is_left_out() {
-        assert!(Source::trigger(Path::new("/dev/full")).is_err());
-        assert!(Source::events(Path::new("/nowhere")).is_err());
-        assert!(Source::notices(Path::new("/nowhere")).is_err());
+        assert!(PressureSource::trigger(Path::new("/dev/full")).is_err());
+        assert!(PressureSource::events(Path::new("/nowhere")).is_err());
+        assert!(PressureSource::notices(Path::new("/nowhere")).is_err());
     }
 }

@@ -102,7 +102,7 @@ pub fn nice_of(tid: u32) -> io::Result<i8> {
 pub fn inherit(tgid: u32, tid: u32, priority: ThreadPriority) -> io::Result<()> {
     check_thread(tgid, tid)?;
     let Some(own) = of(tid)? else { return Ok(()) };
-    let limits = Limits::of(tgid)?;
+    let limits = PriorityLimits::of(tgid)?;
     let is_privileged = is_privileged();
     let mut allowed = limits.allow(priority);
     if allowed != Some(priority) && is_client_privileged(tgid, tid)? {
@@ -148,7 +148,7 @@ pub fn set_nice(tgid: u32, tid: u32, nice: i8) -> io::Result<()> {
     let allowed = if is_client_privileged(tgid, tid)? {
         Some(wanted)
     } else {
-        Limits::of(tgid)?.allow_nice(wanted)
+        PriorityLimits::of(tgid)?.allow_nice(wanted)
     };
     let Some(nice) = allowed else { return Ok(()) };
     Ok(rustix::process::setpriority_process(number(tid), nice)?)
@@ -224,14 +224,14 @@ fn has_capability(status: &str) -> bool {
 
 /// What a process without privilege may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Limits {
+struct PriorityLimits {
     /// `RLIMIT_NICE`: 20 less the least nice value, 0 if it may change none.
     nice: i32,
     /// `RLIMIT_RTPRIO`: the highest real-time priority, 0 if it may have none.
     realtime: i8,
 }
 
-impl Limits {
+impl PriorityLimits {
     fn of(tgid: u32) -> io::Result<Self> {
         Ok(Self::read(&fs::read_to_string(format!("/proc/{tgid}/limits"))?))
     }
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_limit_of_nice_values_holds() {
-        let allowed = |nice, limit| Limits { nice: limit, realtime: 0 }.allow_nice(nice);
+        let allowed = |nice, limit| PriorityLimits { nice: limit, realtime: 0 }.allow_nice(nice);
         assert_eq!(allowed(-5, 40), Some(-5));
         assert_eq!(allowed(-5, 20), Some(0));
         assert_eq!(allowed(5, 20), Some(5));
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_limit_of_realtime_priorities_holds_and_without_one_there_are_none() {
-        let allowed = |wanted, realtime, nice| Limits { nice, realtime }.allow(wanted);
+        let allowed = |wanted, realtime, nice| PriorityLimits { nice, realtime }.allow(wanted);
         assert_eq!(allowed(fifo(5), 99, 0), Some(fifo(5)));
         assert_eq!(allowed(fifo(50), 10, 0), Some(fifo(10)));
         assert_eq!(allowed(fifo(1), 0, 0), None);
@@ -326,7 +326,8 @@ mod tests {
 
     #[test]
     fn without_privilege_only_what_is_below_a_limit_can_be_given_back() {
-        let may_go_back = |was, is, realtime, nice| Limits { nice, realtime }.allow_back(was, is);
+        let may_go_back =
+            |was, is, realtime, nice| PriorityLimits { nice, realtime }.allow_back(was, is);
         assert!(may_go_back(nice(0), fifo(5), 10, 0));
         assert!(may_go_back(nice(0), nice(-5), 0, 0));
         assert!(!may_go_back(nice(0), nice(5), 0, 19));
@@ -340,11 +341,11 @@ mod tests {
     fn limits_and_capabilities_are_found() {
         let limits = "Max cpu time  unlimited unlimited\nMax nice priority  30  40  \n\
                       Max realtime priority  10  99  \n";
-        assert_eq!(Limits::read(limits), Limits { nice: 30, realtime: 10 });
+        assert_eq!(PriorityLimits::read(limits), PriorityLimits { nice: 30, realtime: 10 });
         let unlimited = "Max nice priority         unlimited            0 \n\
                          Max realtime priority     18446744073709551614  0 \n";
-        assert_eq!(Limits::read(unlimited), Limits { nice: 40, realtime: 99 });
-        assert_eq!(Limits::read(""), Limits { nice: 0, realtime: 0 });
+        assert_eq!(PriorityLimits::read(unlimited), PriorityLimits { nice: 40, realtime: 99 });
+        assert_eq!(PriorityLimits::read(""), PriorityLimits { nice: 0, realtime: 0 });
         assert!(has_capability("CapInh:\t0\nCapEff:\t0000000000800000\n"));
         assert!(!has_capability("CapEff:\tffffffffff7fffff\n"));
     }

@@ -352,30 +352,30 @@ struct MappingSearch {
     found: Option<(u64, u64)>,
 }
 
-enum Progress {
+enum ParseProgress {
     More,
     Done,
 }
 
-impl Progress {
+impl ParseProgress {
     fn is_done(&self) -> bool {
         matches!(self, Self::Done)
     }
 }
 
 impl MappingSearch {
-    fn take_line(&mut self, line: &[u8]) -> Progress {
+    fn take_line(&mut self, line: &[u8]) -> ParseProgress {
         match (self.found, self.range_of_file(line)) {
-            (None, None) => Progress::More,
+            (None, None) => ParseProgress::More,
             (None, Some((start, end))) => {
                 self.found = Some((start, end - start));
-                Progress::More
+                ParseProgress::More
             }
             (Some((start, len)), Some((next, end))) if start + len == next => {
                 self.found = Some((start, end - start));
-                Progress::More
+                ParseProgress::More
             }
-            (Some(_), _) => Progress::Done,
+            (Some(_), _) => ParseProgress::Done,
         }
     }
 

@@ -56,9 +56,9 @@ pub struct LockUsage {
 
 /// Text that grows line by line.
 #[derive(Default)]
-struct Text(String);
+struct TextLines(String);
 
-impl Text {
+impl TextLines {
     fn put(&mut self, words: core::fmt::Arguments<'_>) {
         // Writing to a String cannot fail.
         let _ = core::fmt::Write::write_fmt(&mut self.0, words);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use binder_core::{LogEntry, SendEnd, TransactionKind};
 use binder_uapi::BR_FAILED_REPLY;
 
-use crate::Text;
+use crate::TextLines;
 
 /// Entries that a log of a mount shows.
 const LOG_ENTRIES: usize = 32;
@@ -29,14 +29,14 @@ pub fn newest_entries<N>(
 
 /// The text of either log.
 pub fn transaction_log(entries: &[DeviceEntry<&str>]) -> String {
-    let mut text = Text::default();
+    let mut text = TextLines::default();
     for (device, entry) in entries {
         put_entry(&mut text, device, entry);
     }
     text.0
 }
 
-fn put_entry(text: &mut Text, device: &str, entry: &LogEntry) {
+fn put_entry(text: &mut TextLines, device: &str, entry: &LogEntry) {
     let kind = match entry.kind {
         TransactionKind::Call => "call ",
         TransactionKind::Oneway => "async",

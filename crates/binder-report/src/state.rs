@@ -7,13 +7,13 @@ use binder_core::{
     TransactionKind, TransactionView, WorkView,
 };
 
-use crate::{DeviceReport, Pointers, Text};
+use crate::{DeviceReport, Pointers, TextLines};
 
 const NS_PER_MS: u64 = 1_000_000;
 
 /// How much of a process is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum StateExtent {
     All,
     /// Only processes and threads with transactions under way.
     Busy,
@@ -21,7 +21,7 @@ enum Extent {
 
 /// The text of `state`.
 pub fn state(devices: &[DeviceReport], pointers: Pointers<'_>) -> String {
-    let mut dump = Dump { text: Text::default(), pointers };
+    let mut dump = Dump { text: TextLines::default(), pointers };
     dump.text.line(format_args!("binder state:"));
     let mut dead = devices.iter().flat_map(|device| &device.snapshot.dead_nodes).peekable();
     if dead.peek().is_some() {
@@ -30,28 +30,28 @@ pub fn state(devices: &[DeviceReport], pointers: Pointers<'_>) -> String {
     for node in dead {
         dump.node(None, node);
     }
-    dump.processes(devices, Extent::All, |_| true);
+    dump.processes(devices, StateExtent::All, |_| true);
     dump.text.0
 }
 
 /// The text of `transactions`.
 pub fn transactions(devices: &[DeviceReport], pointers: Pointers<'_>) -> String {
-    let mut dump = Dump { text: Text::default(), pointers };
+    let mut dump = Dump { text: TextLines::default(), pointers };
     dump.text.line(format_args!("binder transactions:"));
-    dump.processes(devices, Extent::Busy, |_| true);
+    dump.processes(devices, StateExtent::Busy, |_| true);
     dump.text.0
 }
 
 /// The text of `proc/PID`.
 pub fn process_state(devices: &[DeviceReport], pid: u32, pointers: Pointers<'_>) -> String {
-    let mut dump = Dump { text: Text::default(), pointers };
+    let mut dump = Dump { text: TextLines::default(), pointers };
     dump.text.line(format_args!("binder proc state:"));
-    dump.processes(devices, Extent::All, |process| process.pid == pid);
+    dump.processes(devices, StateExtent::All, |process| process.pid == pid);
     dump.text.0
 }
 
 struct Dump<'a> {
-    text: Text,
+    text: TextLines,
     pointers: Pointers<'a>,
 }
 
@@ -59,7 +59,7 @@ impl Dump<'_> {
     fn processes(
         &mut self,
         devices: &[DeviceReport],
-        extent: Extent,
+        extent: StateExtent,
         is_wanted: impl Fn(&ProcessView) -> bool,
     ) {
         for device in devices {
@@ -69,22 +69,22 @@ impl Dump<'_> {
         }
     }
 
-    fn process(&mut self, context: &str, process: &ProcessView, extent: Extent) {
+    fn process(&mut self, context: &str, process: &ProcessView, extent: StateExtent) {
         let start = self.text.0.len();
         self.text.line(format_args!("proc {}", process.pid));
         self.text.line(format_args!("context {context}"));
         let header_end = self.text.0.len();
         for thread in &process.threads {
-            if extent == Extent::All || !(thread.stack.is_empty() && thread.todo.is_empty()) {
+            if extent == StateExtent::All || !(thread.stack.is_empty() && thread.todo.is_empty()) {
                 self.thread(process.key, thread);
             }
         }
         for node in &process.nodes {
-            if extent == Extent::All || node.has_oneway_in_flight {
+            if extent == StateExtent::All || node.has_oneway_in_flight {
                 self.node(Some(process.key), node);
             }
         }
-        if extent == Extent::All {
+        if extent == StateExtent::All {
             for reference in &process.references {
                 self.reference(reference);
             }
@@ -101,7 +101,7 @@ impl Dump<'_> {
         if process.has_delivered_freezes {
             self.text.line(format_args!("  has delivered freeze binder"));
         }
-        if extent == Extent::Busy && self.text.0.len() == header_end {
+        if extent == StateExtent::Busy && self.text.0.len() == header_end {
             self.text.0.truncate(start);
         }
     }

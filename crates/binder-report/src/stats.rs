@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use binder_core::{Counters, ObjectCount, ProcessView, Snapshot, WorkView};
 use binder_uapi::{command_name, return_name};
 
-use crate::{DeviceReport, Text};
+use crate::{DeviceReport, TextLines};
 
 /// The text of `stats`.
 pub fn stats(devices: &[DeviceReport]) -> String {
-    let mut text = Text::default();
+    let mut text = TextLines::default();
     text.line(format_args!("binder stats:"));
     for (name, count) in named_counters(&sum_of_counters(devices)) {
         text.line(format_args!("{name}: {count}"));
@@ -62,7 +62,7 @@ pub(crate) fn pending_transactions(process: &ProcessView) -> usize {
     process.todo.iter().filter(|work| matches!(work, WorkView::Transaction(_))).count()
 }
 
-fn put_process(text: &mut Text, context: &str, process: &ProcessView) {
+fn put_process(text: &mut TextLines, context: &str, process: &ProcessView) {
     let requested = u8::from(process.has_requested_thread);
     let strong: u64 = process.references.iter().map(|it| u64::from(it.strong)).sum();
     let weak: u64 = process.references.iter().map(|it| u64::from(it.weak)).sum();

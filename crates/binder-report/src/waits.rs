@@ -207,7 +207,7 @@ impl<'a> WaitGraph<'a> {
     pub fn to_dot(&self, name_of: impl Fn(u32) -> String) -> String {
         let in_cycles: BTreeSet<u32> =
             self.deadlocks().iter().flatten().map(|call| call.id).collect();
-        let mut text = crate::Text::default();
+        let mut text = crate::TextLines::default();
         text.line(format_args!("digraph binder {{"));
         text.line(format_args!("  node [shape=box];"));
         let processes: BTreeSet<u32> =

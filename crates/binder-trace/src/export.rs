@@ -89,7 +89,7 @@ impl CallLog {
 
     /// The time that threads spend in each call: the caller from send to end, the server from receipt to reply. A one-way
     /// has two moments.
-    fn slices(&self) -> impl Iterator<Item = Slice<'_>> {
+    fn slices(&self) -> impl Iterator<Item = TrackSlice<'_>> {
         self.calls.iter().flat_map(|call| {
             let unix_ns = |at_ns: u64| self.tracker.unix_ns(at_ns);
             // Times of a file may be any.
@@ -97,12 +97,12 @@ impl CallLog {
             let is_call = call.sent.kind == SendKind::Call;
             let end_ns = call.ended_ns.filter(|_| is_call).map_or(begin_ns, unix_ns).max(begin_ns);
             let sent =
-                Slice { call, party: call.sender(), end: SliceEnd::Caller, begin_ns, end_ns };
+                TrackSlice { call, party: call.sender(), end: SliceEnd::Caller, begin_ns, end_ns };
             let received = call.received_ns.map(|received_ns| {
                 let begin_ns = unix_ns(received_ns);
                 let replied_ns = call.reply.as_ref().map(|reply| reply.sent.at_ns);
                 let end_ns = replied_ns.map_or(begin_ns, unix_ns).max(begin_ns);
-                Slice { call, party: call.receiver, end: SliceEnd::Server, begin_ns, end_ns }
+                TrackSlice { call, party: call.receiver, end: SliceEnd::Server, begin_ns, end_ns }
             });
             [Some(sent), received].into_iter().flatten()
         })
@@ -118,7 +118,7 @@ enum SliceEnd {
 
 /// The time that a thread spends in a call, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
-struct Slice<'a> {
+struct TrackSlice<'a> {
     call: &'a TracedCall,
     party: CallParty,
     end: SliceEnd,
@@ -126,7 +126,7 @@ struct Slice<'a> {
     end_ns: u64,
 }
 
-impl Slice<'_> {
+impl TrackSlice<'_> {
     /// The number of the arrow from the caller's slice to the server's; each call has one.
     fn flow(&self) -> u64 {
         u64::from(self.call.sent.id) + 1

@@ -29,14 +29,14 @@ fn places(gap: u32) -> Vec<u32> {
 }
 
 /// A set of numbers below [`BITS`].
-trait Numbers {
+trait BenchNumbers {
     fn of(numbers: &[u32]) -> Self;
     fn sum(&self) -> u64;
 }
 
-struct Words(Vec<u64>);
+struct BenchWords(Vec<u64>);
 
-impl Numbers for Words {
+impl BenchNumbers for BenchWords {
     fn of(numbers: &[u32]) -> Self {
         Self(numbers.iter().map(|it| *it as usize).collect::<bitsearch::BitSet>().into_words())
     }
@@ -46,9 +46,9 @@ impl Numbers for Words {
     }
 }
 
-impl Numbers for BitVec<u64, Lsb0> {
+impl BenchNumbers for BitVec<u64, Lsb0> {
     fn of(numbers: &[u32]) -> Self {
-        Self::from_vec(Words::of(numbers).0)
+        Self::from_vec(BenchWords::of(numbers).0)
     }
 
     fn sum(&self) -> u64 {
@@ -56,7 +56,7 @@ impl Numbers for BitVec<u64, Lsb0> {
     }
 }
 
-impl Numbers for FixedBitSet {
+impl BenchNumbers for FixedBitSet {
     fn of(numbers: &[u32]) -> Self {
         numbers.iter().map(|it| *it as usize).collect()
     }
@@ -66,7 +66,7 @@ impl Numbers for FixedBitSet {
     }
 }
 
-impl Numbers for hibitset::BitSet {
+impl BenchNumbers for hibitset::BitSet {
     fn of(numbers: &[u32]) -> Self {
         numbers.iter().copied().collect()
     }
@@ -76,7 +76,7 @@ impl Numbers for hibitset::BitSet {
     }
 }
 
-impl Numbers for RoaringBitmap {
+impl BenchNumbers for RoaringBitmap {
     fn of(numbers: &[u32]) -> Self {
         numbers.iter().copied().collect()
     }
@@ -86,8 +86,8 @@ impl Numbers for RoaringBitmap {
     }
 }
 
-#[divan::bench(types = [Words, BitVec<u64, Lsb0>, FixedBitSet, hibitset::BitSet, RoaringBitmap], args = GAPS)]
-fn all_set_bits<N: Numbers>(bencher: Bencher, gap: u32) {
+#[divan::bench(types = [BenchWords, BitVec<u64, Lsb0>, FixedBitSet, hibitset::BitSet, RoaringBitmap], args = GAPS)]
+fn all_set_bits<N: BenchNumbers>(bencher: Bencher, gap: u32) {
     let numbers = N::of(&places(gap));
     bencher.bench_local(|| black_box(&numbers).sum());
 }
@@ -97,7 +97,7 @@ fn all_set_bits<N: Numbers>(bencher: Bencher, gap: u32) {
 fn far_clear_bit(bencher: Bencher, whose: &str) {
     let below: Vec<u32> = (0..BITS - 1).collect();
     let (words, bits, set) =
-        (Words::of(&below), BitVec::<u64, Lsb0>::of(&below), FixedBitSet::of(&below));
+        (BenchWords::of(&below), BitVec::<u64, Lsb0>::of(&below), FixedBitSet::of(&below));
     bencher.bench_local(|| match whose {
         "ours" => first_zero_bit(&black_box(&words).0, BITS as usize),
         "bitvec" => black_box(&bits).first_zero(),
@@ -108,7 +108,7 @@ fn far_clear_bit(bencher: Bencher, whose: &str) {
 #[divan::bench(args = GAPS)]
 fn rank_ours(bencher: Bencher, gap: u32) {
     let (places, mut turn) = (places(gap), 0);
-    let words = Words::of(&places).0;
+    let words = BenchWords::of(&places).0;
     let index = RankIndex::new(&words, BITS);
     bencher.bench_local(|| {
         turn = (turn + 7919) % places.len();

@@ -78,7 +78,7 @@ pub fn nth_and_andnot_bit<W: Word>(
 #[must_use]
 pub fn count_bits<W: Word>(words: &[W], size: usize) -> usize {
     let bits = Set(words);
-    cpu::run(Count { bits, size: bits.clipped(size) })
+    cpu::run(BitCount { bits, size: bits.clipped(size) })
 }
 
 /// One of the set bits below `size`, as `pick` chooses a rank below their number.
@@ -148,12 +148,12 @@ pub(crate) fn nth_in_words<B: Bits>(bits: B, mut index: usize, mut n: usize) -> 
     None
 }
 
-struct Count<B> {
+struct BitCount<B> {
     bits: B,
     size: usize,
 }
 
-impl<B: Bits> Search for Count<B> {
+impl<B: Bits> Search for BitCount<B> {
     type Found = usize;
 
     #[inline(always)]

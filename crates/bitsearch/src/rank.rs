@@ -56,12 +56,12 @@ pub struct RankIndex {
 struct Chunk {
     /// In which block the first one is.
     block: u32,
-    places: Places,
+    places: SetBitPlaces,
 }
 
 /// Where the set bits of a chunk are noted.
 #[derive(Clone, Copy, Debug)]
-enum Places {
+enum SetBitPlaces {
     /// Nowhere.
     Dense,
     /// One of [`STEP`], in `near`, from there on.
@@ -78,7 +78,7 @@ impl RankIndex {
     pub fn new(words: &[u64], bits: u32) -> Self {
         let bits = (words.len() * WORD_BITS).min(bits as usize);
         let words = &words[..bits.div_ceil(WORD_BITS)];
-        let mut index = cpu::run(Build { words, bits });
+        let mut index = cpu::run(RankBuilder { words, bits });
         index.note_sparse_chunks(words);
         index
     }
@@ -95,15 +95,15 @@ impl RankIndex {
             let before = nth * CHUNK - self.before[first] as usize;
             let places = set_bits(words, self.bits, start).skip(before).take(CHUNK);
             self.chunks[nth].places = if span < ones * SPARSE {
-                let noted = Places::Middling(self.near.len() as u32);
+                let noted = SetBitPlaces::Middling(self.near.len() as u32);
                 self.near.extend(places.step_by(STEP).map(|bit| (bit - start) as u16));
                 noted
             } else if span <= 1 << 16 {
-                let noted = Places::Near(self.near.len() as u32);
+                let noted = SetBitPlaces::Near(self.near.len() as u32);
                 self.near.extend(places.map(|bit| (bit - start) as u16));
                 noted
             } else {
-                let noted = Places::Far(self.far.len() as u32);
+                let noted = SetBitPlaces::Far(self.far.len() as u32);
                 self.far.extend(places.map(|bit| bit as u32));
                 noted
             };
@@ -143,17 +143,17 @@ impl RankIndex {
         let chunk = self.chunks.get(n / CHUNK)?;
         // Behind the bits of the last chunk there are none.
         match chunk.places {
-            Places::Dense => self.select_dense(words, n),
-            Places::Middling(start) => {
+            SetBitPlaces::Dense => self.select_dense(words, n),
+            SetBitPlaces::Middling(start) => {
                 let noted = *self.near.get(start as usize + n % CHUNK / STEP)?;
                 let noted = chunk.block as usize * BLOCK_BITS + usize::from(noted);
                 nth_from(words, noted, n % STEP).filter(|bit| *bit < self.bits)
             }
-            Places::Near(start) => {
+            SetBitPlaces::Near(start) => {
                 let bit = *self.near.get(start as usize + n % CHUNK)?;
                 Some(chunk.block as usize * BLOCK_BITS + usize::from(bit))
             }
-            Places::Far(start) => Some(*self.far.get(start as usize + n % CHUNK)? as usize),
+            SetBitPlaces::Far(start) => Some(*self.far.get(start as usize + n % CHUNK)? as usize),
         }
     }
 
@@ -209,12 +209,12 @@ impl Search for Select<'_> {
     }
 }
 
-struct Build<'words> {
+struct RankBuilder<'words> {
     words: &'words [u64],
     bits: usize,
 }
 
-impl Search for Build<'_> {
+impl Search for RankBuilder<'_> {
     type Found = RankIndex;
 
     #[inline(always)]
@@ -234,7 +234,7 @@ impl Search for Build<'_> {
                 _ => count_bits(words, bits),
             };
             if chunks.len() * CHUNK < ones {
-                chunks.push(Chunk { block: block as u32, places: Places::Dense });
+                chunks.push(Chunk { block: block as u32, places: SetBitPlaces::Dense });
             }
         }
         before.push(ones as u32);

@@ -32,7 +32,7 @@ pub use stat::{Attr, Entry, OpenedFile, StatFs, Timestamp};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+struct FuseWireReadme;
 
 /// The node of the root directory.
 pub const FUSE_ROOT_ID: u64 = 1;

@@ -41,7 +41,7 @@ use crate::writer_lock::WriterLock;
 /// `Arc`s, for which stable Rust has no way to fail, so a heap that is exhausted ends the process.
 pub struct Idr<T: Send + Sync + 'static> {
     root: Rcu<TreeNode<T>>,
-    writer: CachePadded<WriterLock<Writer>>,
+    writer: CachePadded<WriterLock<WriterState>>,
 }
 
 /// A value in cache lines of its own, which processors fetch in pairs: threads that change it do
@@ -51,7 +51,7 @@ struct CachePadded<T>(T);
 
 /// What only the writer needs to know.
 #[derive(Debug)]
-struct Writer {
+struct WriterState {
     cursor: u32,
     len: u64,
     /// A leaf that may be empty and has been kept: taking and freeing one id over and over must
@@ -63,7 +63,7 @@ impl<T: Send + Sync + 'static> Idr<T> {
     /// Makes a map without ids, and without memory from the heap.
     #[must_use]
     pub fn new() -> Self {
-        let writer = Writer { cursor: 0, len: 0, lingering: None };
+        let writer = WriterState { cursor: 0, len: 0, lingering: None };
         Self { root: Rcu::empty(), writer: CachePadded(WriterLock::new(writer)) }
     }
 
@@ -189,7 +189,7 @@ impl<T: Send + Sync + 'static> fmt::Debug for Idr<T> {
 /// A map that no other writer can change meanwhile; readers do not notice.
 pub struct LockedIdr<'a, T: Send + Sync + 'static> {
     idr: &'a Idr<T>,
-    writer: MutexGuard<'a, Writer>,
+    writer: MutexGuard<'a, WriterState>,
     guard: &'a ChangeGuard,
 }
 

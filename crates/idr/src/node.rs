@@ -23,12 +23,12 @@ pub(crate) struct IdNode {
     full: u64,
     /// Which parts have an id in use.
     in_use: u64,
-    parts: Parts,
+    parts: NodeParts,
 }
 
 /// The parts that there is memory for.
 #[derive(Clone)]
-enum Parts {
+enum NodeParts {
     /// Ids, a bit each.
     Words(Vec<u64>),
     Nodes(Vec<Option<BoxedNode>>),
@@ -40,8 +40,11 @@ type BoxedNode = Box<[IdNode; 1]>;
 impl IdNode {
     /// Makes a node without ids in use, and without memory from the heap.
     pub(crate) const fn new(shift: u32) -> Self {
-        let parts =
-            if shift == PART_BITS { Parts::Words(Vec::new()) } else { Parts::Nodes(Vec::new()) };
+        let parts = if shift == PART_BITS {
+            NodeParts::Words(Vec::new())
+        } else {
+            NodeParts::Nodes(Vec::new())
+        };
         Self { full: 0, in_use: 0, parts }
     }
 
@@ -65,12 +68,12 @@ impl IdNode {
         let (full, in_use) = (u64::from(first.is_full()), u64::from(!first.is_empty()));
         core::mem::swap(&mut part[0], first);
         nodes[0] = Some(part);
-        Ok(Self { full, in_use, parts: Parts::Nodes(nodes) })
+        Ok(Self { full, in_use, parts: NodeParts::Nodes(nodes) })
     }
 
     /// Gives up its first part, if that is a node and no other has an id in use.
     pub(crate) fn take_first(&mut self) -> Option<Self> {
-        let Parts::Nodes(nodes) = &mut self.parts else { return None };
+        let NodeParts::Nodes(nodes) = &mut self.parts else { return None };
         if self.in_use > 1 {
             return None;
         }
@@ -82,7 +85,7 @@ impl IdNode {
 
     /// Puts the first ids into an empty node of words that has memory for them.
     pub(crate) fn set_first(&mut self, few: &FirstIds) {
-        let Parts::Words(words) = &mut self.parts else { return };
+        let NodeParts::Words(words) = &mut self.parts else { return };
         for (index, (word, few)) in words.iter_mut().zip(few).enumerate() {
             *word = *few;
             self.in_use |= u64::from(*word != 0) << index;
@@ -118,8 +121,8 @@ impl IdNode {
         let mut index = (id >> shift) as usize;
         loop {
             match &node.parts {
-                Parts::Words(words) => return words.get(index).copied(),
-                Parts::Nodes(nodes) => node = &nodes.get(index)?.as_ref()?[0],
+                NodeParts::Words(words) => return words.get(index).copied(),
+                NodeParts::Nodes(nodes) => node = &nodes.get(index)?.as_ref()?[0],
             }
             shift -= PART_BITS;
             index = self::index(shift, id);
@@ -133,8 +136,8 @@ impl IdNode {
         let mut index = (id >> shift) as usize;
         loop {
             match &mut node.parts {
-                Parts::Words(words) => return words.get_mut(index),
-                Parts::Nodes(nodes) => node = &mut nodes.get_mut(index)?.as_mut()?[0],
+                NodeParts::Words(words) => return words.get_mut(index),
+                NodeParts::Nodes(nodes) => node = &mut nodes.get_mut(index)?.as_mut()?[0],
             }
             shift -= PART_BITS;
             index = self::index(shift, id);
@@ -145,13 +148,13 @@ impl IdNode {
     fn make_word(&mut self, shift: u32, id: u32) -> Result<&mut u64, AcquireError> {
         let index = index(shift, id);
         match &mut self.parts {
-            Parts::Words(words) => {
+            NodeParts::Words(words) => {
                 if index >= words.len() {
                     grow(words, index)?;
                 }
                 Ok(&mut words[index])
             }
-            Parts::Nodes(nodes) => {
+            NodeParts::Nodes(nodes) => {
                 let shift = shift - PART_BITS;
                 if index >= nodes.len() {
                     grow(nodes, index)?;
@@ -171,11 +174,11 @@ impl IdNode {
     fn note(&mut self, shift: u32, id: u32, reserved: u32) {
         let index = index(shift, id);
         let (is_full, is_empty) = match &mut self.parts {
-            Parts::Words(words) => {
+            NodeParts::Words(words) => {
                 let word = words.get(index).copied().unwrap_or_default();
                 (word == u64::MAX, word == 0)
             }
-            Parts::Nodes(nodes) => {
+            NodeParts::Nodes(nodes) => {
                 let Some(part) = nodes.get_mut(index) else { return };
                 let Some(node) = part else { return };
                 let reserved = reserved.saturating_sub(first_id(shift, index));
@@ -192,8 +195,8 @@ impl IdNode {
         self.in_use = if is_empty { self.in_use & !part } else { self.in_use | part };
         if self.is_empty() && reserved == 0 {
             match &mut self.parts {
-                Parts::Words(words) => *words = Vec::new(),
-                Parts::Nodes(nodes) => *nodes = Vec::new(),
+                NodeParts::Words(words) => *words = Vec::new(),
+                NodeParts::Nodes(nodes) => *nodes = Vec::new(),
             }
         }
     }
@@ -253,11 +256,11 @@ impl IdNode {
     /// The lowest free id of a part; of `start`, what counts is its place in the part.
     fn next_free_in(&self, shift: u32, index: usize, start: u32) -> Option<u32> {
         let below = match &self.parts {
-            Parts::Words(words) => {
+            NodeParts::Words(words) => {
                 let word = words.get(index).copied().unwrap_or_default();
                 lowest(!word & u64::MAX << (start % PARTS))?
             }
-            Parts::Nodes(nodes) => {
+            NodeParts::Nodes(nodes) => {
                 let start = start & ((1 << shift) - 1);
                 match nodes.get(index) {
                     Some(Some(node)) => node[0].next_free(shift - PART_BITS, start)?,
@@ -280,8 +283,8 @@ impl IdNode {
 
     fn next_used_in(&self, shift: u32, index: usize, start: u32) -> Option<u32> {
         let below = match &self.parts {
-            Parts::Words(words) => lowest(words.get(index)? & u64::MAX << (start % PARTS))?,
-            Parts::Nodes(nodes) => {
+            NodeParts::Words(words) => lowest(words.get(index)? & u64::MAX << (start % PARTS))?,
+            NodeParts::Nodes(nodes) => {
                 let start = start & ((1 << shift) - 1);
                 nodes.get(index)?.as_ref()?[0].next_used(shift - PART_BITS, start)?
             }
@@ -293,8 +296,10 @@ impl IdNode {
     pub(crate) fn last_used(&self, shift: u32) -> Option<u32> {
         let index = self.in_use.checked_ilog2()? as usize;
         let below = match &self.parts {
-            Parts::Words(words) => words.get(index)?.checked_ilog2()?,
-            Parts::Nodes(nodes) => nodes.get(index)?.as_ref()?[0].last_used(shift - PART_BITS)?,
+            NodeParts::Words(words) => words.get(index)?.checked_ilog2()?,
+            NodeParts::Nodes(nodes) => {
+                nodes.get(index)?.as_ref()?[0].last_used(shift - PART_BITS)?
+            }
         };
         Some(first_id(shift, index) | below)
     }
@@ -315,8 +320,8 @@ impl IdNode {
     /// How much memory is from the heap, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         match &self.parts {
-            Parts::Words(words) => words.capacity() * size_of::<u64>(),
-            Parts::Nodes(nodes) => {
+            NodeParts::Words(words) => words.capacity() * size_of::<u64>(),
+            NodeParts::Nodes(nodes) => {
                 let below =
                     nodes.iter().flatten().map(|node| size_of::<Self>() + node[0].heap_bytes());
                 nodes.capacity() * size_of::<Option<BoxedNode>>() + below.sum::<usize>()

@@ -54,10 +54,10 @@ pub fn pin_to_change() -> ChangeGuard {
 #[inline(never)]
 fn tidy() {
     IS_DUE.set(false);
-    drop(Removed::of_this_thread(Removed::take_some_unread));
-    let is_batch = Removed::of_this_thread(|removed| removed.fresh.len() >= BATCH);
+    drop(RemovedObjects::of_this_thread(RemovedObjects::take_some_unread));
+    let is_batch = RemovedObjects::of_this_thread(|removed| removed.fresh.len() >= BATCH);
     if is_batch && !crossbeam_epoch::is_pinned() {
-        drop(Removed::of_this_thread(Removed::take_unread_but_a_batch));
+        drop(RemovedObjects::of_this_thread(RemovedObjects::take_unread_but_a_batch));
         seal(&pin());
     }
 }
@@ -90,11 +90,11 @@ pub fn reclaim() {
 fn give_up(guard: &ReadGuard) {
     seal(guard);
     // Dropped when the list is ours no more: values may remove others.
-    drop(Removed::of_this_thread(Removed::take_unread));
+    drop(RemovedObjects::of_this_thread(RemovedObjects::take_unread));
 }
 
 fn seal(guard: &ReadGuard) {
-    Removed::of_this_thread(|removed| removed.seal(guard));
+    RemovedObjects::of_this_thread(|removed| removed.seal(guard));
     guard.0.flush();
 }
 
@@ -106,27 +106,27 @@ const BATCH: usize = 64;
 const STEP: usize = 4;
 
 /// A count that a place had.
-type Count = Arc<dyn Send + Sync>;
+type PlaceCount = Arc<dyn Send + Sync>;
 
 /// What a thread has taken out of places and others might still be reading.
 ///
 /// Readers tell when they have finished, and the thread that removed a value drops its count. Were
 /// the counts themselves handed to crossbeam, readers would drop them as they pin: beside a busy
 /// writer, a lookup would take several times as long.
-struct Removed {
-    fresh: Vec<Count>,
+struct RemovedObjects {
+    fresh: Vec<PlaceCount>,
     /// The oldest first.
-    batches: VecDeque<Batch>,
+    batches: VecDeque<RemovalBatch>,
     /// A batch that no other thread is reading any more, or the rest of it.
-    unread: Vec<Count>,
+    unread: Vec<PlaceCount>,
 }
 
-struct Batch {
-    counts: Vec<Count>,
+struct RemovalBatch {
+    counts: Vec<PlaceCount>,
     is_unread: Arc<AtomicBool>,
 }
 
-impl Batch {
+impl RemovalBatch {
     fn is_unread(&self) -> bool {
         self.is_unread.load(Ordering::Acquire)
     }
@@ -139,10 +139,10 @@ std::thread_local! {
 
 #[cfg(not(loom))]
 std::thread_local! {
-    static REMOVED: RefCell<Removed> = const { RefCell::new(Removed::new()) };
+    static REMOVED: RefCell<RemovedObjects> = const { RefCell::new(RemovedObjects::new()) };
 }
 
-impl Removed {
+impl RemovedObjects {
     const fn new() -> Self {
         Self { fresh: Vec::new(), batches: VecDeque::new(), unread: Vec::new() }
     }
@@ -171,24 +171,24 @@ impl Removed {
         guard.0.defer(move || theirs.store(true, Ordering::Release));
         // With room for the next batch: a thread that removes once removes again.
         let counts = core::mem::replace(&mut self.fresh, Vec::with_capacity(BATCH));
-        self.batches.push_back(Batch { counts, is_unread });
+        self.batches.push_back(RemovalBatch { counts, is_unread });
     }
 
     /// Adds the count of a place.
     #[inline]
-    fn add(&mut self, count: Count) {
+    fn add(&mut self, count: PlaceCount) {
         self.fresh.push(count);
         if self.fresh.len().is_multiple_of(STEP) {
             IS_DUE.set(true);
         }
     }
 
-    fn take_some_unread(&mut self) -> [Option<Count>; STEP] {
+    fn take_some_unread(&mut self) -> [Option<PlaceCount>; STEP] {
         core::array::from_fn(|_| self.unread.pop())
     }
 
     /// Takes all that no thread is reading any more but the last batch of it, which is to be dropped bit by bit.
-    fn take_unread_but_a_batch(&mut self) -> Vec<Vec<Count>> {
+    fn take_unread_but_a_batch(&mut self) -> Vec<Vec<PlaceCount>> {
         let mut unread = self.take_unread();
         if let Some(last) = unread.pop_if(|last| !last.is_empty()) {
             self.unread = last;
@@ -196,7 +196,7 @@ impl Removed {
         unread
     }
 
-    fn take_unread(&mut self) -> Vec<Vec<Count>> {
+    fn take_unread(&mut self) -> Vec<Vec<PlaceCount>> {
         let unread = self.batches.iter().take_while(|batch| batch.is_unread()).count();
         let rest = core::mem::take(&mut self.unread);
         let batches = self.batches.drain(..unread).map(|batch| batch.counts);
@@ -204,7 +204,7 @@ impl Removed {
     }
 }
 
-impl Drop for Removed {
+impl Drop for RemovedObjects {
     fn drop(&mut self) {
         // Another thread has to drop what this thread leaves behind.
         let counts = core::mem::take(&mut self.fresh);
@@ -239,11 +239,11 @@ impl<T: Send + Sync + 'static> Rcu<T> {
         let pointer = self.0.load(Ordering::Acquire);
         // SAFETY: a pointer that is not null stands for a count of an `Arc`, so what it leads to
         // exists and is only read. The count is given up when the place is dropped, which cannot
-        // be before 'g ends, or through `Removed`, where `swap` leaves it. What lies there is dropped
+        // be before 'g ends, or through `RemovedObjects`, where `swap` leaves it. What lies there is dropped
         // by a function, or when a function has run, that was deferred later; and that runs when all
         // guards have been dropped that existed when it was deferred. The guard that we hold is one
         // of them, for we found the pointer before `swap` took it away. A `ReadGuard` comes from `pin`
-        // alone, so it is of the collector to which `Removed` defers.
+        // alone, so it is of the collector to which `RemovedObjects` defers.
         unsafe { pointer.as_ref() }
     }
 
@@ -287,7 +287,7 @@ impl<T: Send + Sync + 'static> Rcu<T> {
     pub(crate) fn swap(&self, value: Option<Arc<T>>) -> Option<Arc<T>> {
         self.swap_into(value, |count| {
             let mut count = Some(count);
-            Removed::of_this_thread(|removed| {
+            RemovedObjects::of_this_thread(|removed| {
                 if let Some(count) = count.take() {
                     removed.add(count);
                 }
@@ -295,9 +295,9 @@ impl<T: Send + Sync + 'static> Rcu<T> {
         })
     }
 
-    /// As [`Self::swap`]; the place's own count is left to `keep`, which adds it to [`Removed`].
+    /// As [`Self::swap`]; the place's own count is left to `keep`, which adds it to [`RemovedObjects`].
     #[inline]
-    fn swap_into(&self, value: Option<Arc<T>>, keep: impl FnOnce(Count)) -> Option<Arc<T>> {
+    fn swap_into(&self, value: Option<Arc<T>>, keep: impl FnOnce(PlaceCount)) -> Option<Arc<T>> {
         let new = value.map_or(core::ptr::null_mut(), |value| Arc::into_raw(value).cast_mut());
         let old = self.0.swap(new, Ordering::AcqRel);
         if old.is_null() {
@@ -340,7 +340,7 @@ mod interleavings {
             place.swap(Some(value.clone()));
             let theirs = place.clone();
             let writer = thread::spawn(move || {
-                let mut removed = Removed::new();
+                let mut removed = RemovedObjects::new();
                 let ours = theirs.swap_into(None, |count| removed.fresh.push(count));
                 assert_eq!(ours.as_deref(), Some(&2));
                 removed.seal(&pin());

@@ -27,10 +27,10 @@ pub(crate) struct TreeNode<T: Send + Sync + 'static> {
     level: u32,
     taken: Mask,
     present: Mask,
-    places: Places<T>,
+    places: TreePlaces<T>,
 }
 
-enum Places<T: Send + Sync + 'static> {
+enum TreePlaces<T: Send + Sync + 'static> {
     Values([Rcu<T>; WIDTH]),
     Children([Rcu<TreeNode<T>>; WIDTH]),
 }
@@ -55,8 +55,8 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     /// Makes an empty node.
     pub(crate) fn new(level: u32) -> Self {
         let places = match level {
-            0 => Places::Values(core::array::from_fn(|_| Rcu::empty())),
-            _ => Places::Children(core::array::from_fn(|_| Rcu::empty())),
+            0 => TreePlaces::Values(core::array::from_fn(|_| Rcu::empty())),
+            _ => TreePlaces::Children(core::array::from_fn(|_| Rcu::empty())),
         };
         Self { level, taken: Mask::new(), present: Mask::new(), places }
     }
@@ -64,7 +64,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     /// Makes a root above the present one.
     pub(crate) fn above(root: Arc<Self>) -> Self {
         let node = Self::new(root.level + 1);
-        if let Places::Children(children) = &node.places {
+        if let TreePlaces::Children(children) = &node.places {
             if root.taken.is_full() {
                 node.taken.set(0);
             }
@@ -76,7 +76,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
 
     /// The only child, if it could be the root instead of this one.
     pub(crate) fn below(&self, guard: &ReadGuard) -> Option<Arc<Self>> {
-        let Places::Children(children) = &self.places else { return None };
+        let TreePlaces::Children(children) = &self.places else { return None };
         if self.present.next_set(1).is_some() { None } else { children[0].share(guard) }
     }
 
@@ -100,7 +100,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     /// Finds the value of `id`, with a count of the caller's own.
     pub(crate) fn share(&self, id: u32, guard: &ReadGuard) -> Option<Arc<T>> {
         let (leaf, index) = self.leaf_of(id, guard)?;
-        let Places::Values(values) = &leaf.places else { return None };
+        let TreePlaces::Values(values) = &leaf.places else { return None };
         values[index].share(guard)
     }
 
@@ -127,7 +127,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         id: usize,
         value: Arc<T>,
     ) -> Result<Option<Arc<T>>, Arc<T>> {
-        let Places::Values(values) = &self.places else { return Err(value) };
+        let TreePlaces::Values(values) = &self.places else { return Err(value) };
         let index = id % WIDTH;
         if !self.taken.contains(index) {
             return Err(value);
@@ -148,8 +148,8 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         guard: &'g ReadGuard,
     ) -> Option<(u32, &'g Self)> {
         match &self.places {
-            Places::Values(_) => self.alloc_in_leaf(start, last, value),
-            Places::Children(_) => self.alloc_nearby(start, last, value, guard),
+            TreePlaces::Values(_) => self.alloc_in_leaf(start, last, value),
+            TreePlaces::Children(_) => self.alloc_nearby(start, last, value, guard),
         }
     }
 
@@ -200,7 +200,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     fn straight_down<'g>(&'g self, start: u32, guard: &'g ReadGuard) -> Option<FreePlace<'g, T>> {
         let (mut leaf, mut shift, mut lowest) = (self, self.shift(), start);
         let (mut parent, mut nth) = (self, 0);
-        while let Places::Children(children) = &leaf.places {
+        while let TreePlaces::Children(children) = &leaf.places {
             let first = (lowest >> shift) as usize % WIDTH;
             nth = leaf.taken.next_clear(first)?;
             if nth != first {
@@ -219,7 +219,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     /// Takes an id of a leaf, which is free.
     #[inline]
     fn take(&self, index: usize, value: &mut Option<Arc<T>>) {
-        let Places::Values(values) = &self.places else { return };
+        let TreePlaces::Values(values) = &self.places else { return };
         let (word, bit) = (index / 64, bit(index));
         // Without one, the id is taken for a value that comes later.
         if let Some(value) = value.take() {
@@ -233,7 +233,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     #[cold]
     #[inline(never)]
     fn note_full(&self, id: u32, guard: &ReadGuard) -> bool {
-        if let Places::Children(children) = &self.places {
+        if let TreePlaces::Children(children) = &self.places {
             let index = self.index(id);
             if children[index].load(guard).is_some_and(|child| child.note_full(id, guard)) {
                 self.taken.set(index);
@@ -252,7 +252,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         value: &mut Option<Arc<T>>,
         guard: &'g ReadGuard,
     ) -> Option<(u32, &'g Self)> {
-        let Places::Children(children) = &self.places else {
+        let TreePlaces::Children(children) = &self.places else {
             return self.alloc_in_leaf(start, last, value);
         };
         let first = self.index(start);
@@ -285,7 +285,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     #[cold]
     #[inline(never)]
     fn make_child(&self, index: usize) {
-        let Places::Children(children) = &self.places else { return };
+        let TreePlaces::Children(children) = &self.places else { return };
         children[index].swap(Some(Arc::new(Self::new(self.level - 1))));
         self.present.set(index);
     }
@@ -297,7 +297,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
             return None;
         }
         let (mut leaf, mut shift) = (self, self.shift());
-        while let Places::Children(children) = &leaf.places {
+        while let TreePlaces::Children(children) = &leaf.places {
             let index = (id >> shift) as usize % WIDTH;
             let child = children[index].load(guard)?;
             // If the id is free, this says so already.
@@ -305,7 +305,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
             leaf = child;
             shift -= NODE_BITS;
         }
-        let Places::Values(values) = &leaf.places else { return None };
+        let TreePlaces::Values(values) = &leaf.places else { return None };
         let index = id as usize % WIDTH;
         let (word, bit) = (index / 64, bit(index));
         let taken = leaf.taken.word(word);
@@ -320,7 +320,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
 
     /// Drops the empty nodes on the way to `id`, and returns whether the node itself is.
     pub(crate) fn prune(&self, id: u32, guard: &ReadGuard) -> bool {
-        let Places::Children(children) = &self.places else { return self.taken.is_empty() };
+        let TreePlaces::Children(children) = &self.places else { return self.taken.is_empty() };
         let index = self.index(id);
         if children[index].load(guard).is_some_and(|child| child.prune(id, guard)) {
             self.present.clear(index);
@@ -339,7 +339,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
         let shift = self.shift();
         let first = self.index(start);
         let mut next = self.present.next_set(first);
-        let Places::Children(children) = &self.places else { return next.map(|_| (0, self)) };
+        let TreePlaces::Children(children) = &self.places else { return next.map(|_| (0, self)) };
         while let Some(index) = next {
             let start_below = if index == first { start & ((1 << shift) - 1) } else { 0 };
             let child = children[index].load(guard);
@@ -361,7 +361,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
     /// A leaf's value.
     #[inline]
     pub(crate) fn value<'g>(&'g self, index: usize, guard: &'g ReadGuard) -> Option<&'g T> {
-        let Places::Values(values) = &self.places else { return None };
+        let TreePlaces::Values(values) = &self.places else { return None };
         values[index % WIDTH].load(guard)
     }
 
@@ -372,7 +372,7 @@ impl<T: Send + Sync + 'static> TreeNode<T> {
             return None;
         }
         let (mut node, mut shift) = (self, self.shift());
-        while let Places::Children(children) = &node.places {
+        while let TreePlaces::Children(children) = &node.places {
             node = children[(id >> shift) as usize % WIDTH].load(guard)?;
             shift -= NODE_BITS;
         }

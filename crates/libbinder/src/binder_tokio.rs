@@ -23,10 +23,10 @@ use crate::{FromIBinder, StatusCode, Strong, is_handling_transaction};
 pub enum Tokio {}
 
 /// What a call answers.
-type Answer = Result<Parcel, StatusCode>;
+type AsyncAnswer = Result<Parcel, StatusCode>;
 
 /// A call that was to be made, taken down instead.
-struct Deferred {
+struct DeferredCall {
     binder: SpIBinder,
     code: TransactionCode,
     data: Parcel,
@@ -35,7 +35,7 @@ struct Deferred {
 
 thread_local! {
     /// The call that this thread takes down; the outer `None` is: it makes its calls.
-    static DEFERRED: RefCell<Option<Option<Deferred>>> = const { RefCell::new(None) };
+    static DEFERRED: RefCell<Option<Option<DeferredCall>>> = const { RefCell::new(None) };
 }
 
 /// Takes a call down if this thread does that, else returns the parcel.
@@ -50,15 +50,15 @@ pub(crate) fn defer(
     if !takes_down.unwrap_or(false) {
         return Some(data);
     }
-    let deferred = Deferred { binder: binder.clone(), code, data, flags };
+    let deferred = DeferredCall { binder: binder.clone(), code, data, flags };
     DEFERRED.set(Some(Some(deferred)));
     None
 }
 
 /// Puts back what an outer one takes down, even if `call` panics.
-struct Restore(Option<Option<Deferred>>);
+struct RestoreDeferral(Option<Option<DeferredCall>>);
 
-impl Drop for Restore {
+impl Drop for RestoreDeferral {
     fn drop(&mut self) {
         let outer = self.0.take();
         DEFERRED.with(|slot| slot.replace(outer));
@@ -66,17 +66,17 @@ impl Drop for Restore {
 }
 
 /// Runs `call`, and takes down the call that it makes.
-fn take_down<A>(call: impl FnOnce() -> A) -> (A, Option<Deferred>) {
-    let restore = Restore(DEFERRED.with(|slot| slot.replace(Some(None))));
+fn take_down<A>(call: impl FnOnce() -> A) -> (A, Option<DeferredCall>) {
+    let restore = RestoreDeferral(DEFERRED.with(|slot| slot.replace(Some(None))));
     let answer = call();
     let deferred = DEFERRED.with(|slot| slot.take()).flatten();
     drop(restore);
     (answer, deferred)
 }
 
-impl Deferred {
+impl DeferredCall {
     /// Makes the call without blocking the thread that awaits it.
-    async fn call(self) -> Answer {
+    async fn call(self) -> AsyncAnswer {
         let Self { binder, code, data, flags } = self;
         let data = match binder.object() {
             Object::Remote(object) => match object.clone().begin_transact(code, data, flags) {
@@ -112,7 +112,7 @@ impl BinderAsyncPool for Tokio {
             // No runtime, no pool: the call is made here.
             return Box::pin(after_spawn(spawn_me()));
         };
-        if std::any::TypeId::of::<A>() != std::any::TypeId::of::<Answer>() {
+        if std::any::TypeId::of::<A>() != std::any::TypeId::of::<AsyncAnswer>() {
             // Not a plain call: let a thread do it.
             let called = runtime.spawn_blocking(spawn_me);
             return Box::pin(async move {
@@ -124,7 +124,7 @@ impl BinderAsyncPool for Tokio {
         Box::pin(async move {
             if let Some(deferred) = deferred {
                 let called = deferred.call().await;
-                if let Some(answer) = (&mut answer as &mut dyn Any).downcast_mut::<Answer>() {
+                if let Some(answer) = (&mut answer as &mut dyn Any).downcast_mut::<AsyncAnswer>() {
                     *answer = called;
                 }
             }

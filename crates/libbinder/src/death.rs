@@ -46,23 +46,23 @@ impl fmt::Debug for DeathNotice {
 /// each notice once. A recipient that was dropped is as good as unlinked.
 #[derive(Debug, Default)]
 pub struct DeathLinks {
-    state: Mutex<Links>,
+    state: Mutex<ObjectDeathLinks>,
 }
 
 #[derive(Debug)]
-enum Links {
+enum ObjectDeathLinks {
     Alive(Vec<Weak<DeathNotice>>),
     Dead,
 }
 
-impl Default for Links {
+impl Default for ObjectDeathLinks {
     fn default() -> Self {
         Self::Alive(Vec::new())
     }
 }
 
 impl DeathLinks {
-    fn state(&self) -> MutexGuard<'_, Links> {
+    fn state(&self) -> MutexGuard<'_, ObjectDeathLinks> {
         // No callback runs under the lock, so a panic cannot have left it half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,8 +74,8 @@ impl DeathLinks {
     /// [`StatusCode::DEAD_OBJECT`] if the object is dead already.
     pub fn link(&self, recipient: &Arc<DeathNotice>) -> Result<bool, StatusCode> {
         match &mut *self.state() {
-            Links::Dead => Err(StatusCode::DEAD_OBJECT),
-            Links::Alive(links) => {
+            ObjectDeathLinks::Dead => Err(StatusCode::DEAD_OBJECT),
+            ObjectDeathLinks::Alive(links) => {
                 let is_first = links.is_empty();
                 links.retain(|link| link.strong_count() > 0);
                 links.push(Arc::downgrade(recipient));
@@ -92,8 +92,8 @@ impl DeathLinks {
     /// no such link.
     pub fn unlink(&self, recipient: &Arc<DeathNotice>) -> Result<bool, StatusCode> {
         match &mut *self.state() {
-            Links::Dead => Err(StatusCode::DEAD_OBJECT),
-            Links::Alive(links) => {
+            ObjectDeathLinks::Dead => Err(StatusCode::DEAD_OBJECT),
+            ObjectDeathLinks::Alive(links) => {
                 let wanted = Arc::as_ptr(recipient);
                 let found = links.iter().position(|link| link.as_ptr() == wanted);
                 links.swap_remove(found.ok_or(StatusCode::NAME_NOT_FOUND)?);
@@ -104,7 +104,7 @@ impl DeathLinks {
 
     /// Whether the object has died.
     pub fn is_dead(&self) -> bool {
-        matches!(*self.state(), Links::Dead)
+        matches!(*self.state(), ObjectDeathLinks::Dead)
     }
 
     /// Notes the death and tells every recipient, the first time. Call it without locks held.
@@ -114,9 +114,9 @@ impl DeathLinks {
 
     /// Notes the death and returns the recipients to tell, the first time.
     fn end(&self) -> Vec<Weak<DeathNotice>> {
-        match std::mem::replace(&mut *self.state(), Links::Dead) {
-            Links::Alive(links) => links,
-            Links::Dead => Vec::new(),
+        match std::mem::replace(&mut *self.state(), ObjectDeathLinks::Dead) {
+            ObjectDeathLinks::Alive(links) => links,
+            ObjectDeathLinks::Dead => Vec::new(),
         }
     }
 }

@@ -48,10 +48,10 @@ pub trait Remotable: Send + Sync + 'static {
 /// Cloning makes another reference to the same object. It lives as long as this process or another
 /// refers to it.
 pub struct Binder<T: Remotable> {
-    node: Arc<Node<T>>,
+    node: Arc<NativeNode<T>>,
 }
 
-struct Node<T> {
+struct NativeNode<T> {
     service: T,
     stability: Stability,
     is_requesting_sid: AtomicBool,
@@ -66,7 +66,7 @@ impl<T: Remotable> Binder<T> {
 
     /// An object for `service`.
     pub fn new_with_stability(service: T, stability: Stability) -> Self {
-        let node = Node {
+        let node = NativeNode {
             service,
             stability,
             is_requesting_sid: AtomicBool::new(false),
@@ -106,7 +106,7 @@ impl<T: Remotable> Binder<T> {
     /// Whether an object of this process is of this type.
     pub(crate) fn is_behind(object: &dyn LocalObject) -> bool {
         let object: &dyn Any = object;
-        object.is::<Node<T>>()
+        object.is::<NativeNode<T>>()
     }
 
     fn sp(&self) -> SpIBinder {
@@ -114,14 +114,14 @@ impl<T: Remotable> Binder<T> {
     }
 }
 
-impl<T> Node<T> {
+impl<T> NativeNode<T> {
     fn extension(&self) -> MutexGuard<'_, Option<SpIBinder>> {
         // Nothing but a swap happens under the lock.
         self.extension.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T: Remotable> LocalObject for Node<T> {
+impl<T: Remotable> LocalObject for NativeNode<T> {
     fn descriptor(&self) -> &str {
         T::get_descriptor()
     }

@@ -10,7 +10,7 @@ use crate::interface::{
     DUMP_TRANSACTION, EXTENSION_TRANSACTION, INTERFACE_TRANSACTION, PING_TRANSACTION,
     TransactionCode, TransactionFlags,
 };
-use crate::parcel::{BorrowedParcel, Parcel, Place};
+use crate::parcel::{BorrowedParcel, ObjectPlace, Parcel};
 use crate::transport::{LocalObject, RemoteObject, serve_parcel};
 use crate::{DeathRecipient, FromIBinder, Stability, StatusCode, Strong, deadline};
 
@@ -167,7 +167,7 @@ impl SpIBinder {
         deadline::earliest(deadline::of_scope(), self.timeout.and_then(deadline::after))
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> ObjectPlace {
         match &self.object {
             Object::Local(object) => (false, Arc::as_ptr(object).addr()),
             Object::Remote(object) => (true, Arc::as_ptr(object).addr()),
@@ -463,7 +463,7 @@ impl WpIBinder {
         Some(SpIBinder { object, descriptor: self.descriptor, timeout: self.timeout })
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> ObjectPlace {
         match &self.object {
             WeakObject::Local(object) => (false, object.as_ptr().addr()),
             WeakObject::Remote(object) => (true, object.as_ptr().addr()),

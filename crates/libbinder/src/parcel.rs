@@ -50,7 +50,7 @@ pub struct BorrowedParcel<'a> {
     /// Whether the names in it are the receiver's by now.
     is_sent: bool,
     /// The object for whose call it was prepared, by its place in memory; of others, none.
-    prepared_for: Option<Place>,
+    prepared_for: Option<ObjectPlace>,
     /// What is said of the call that it is sent with; nearly always nothing.
     call: Option<Box<CallTerms>>,
     lent: PhantomData<&'a mut ()>,
@@ -69,7 +69,7 @@ struct CallTerms {
 }
 
 /// Where an object is: whether elsewhere, and the address of it or of its proxy.
-pub(crate) type Place = (bool, usize);
+pub(crate) type ObjectPlace = (bool, usize);
 
 /// Bytes that a transport received, where they lie; dropping them frees the place.
 pub trait ReceivedBytes: Send {
@@ -244,12 +244,12 @@ impl BorrowedParcel<'_> {
     }
 
     /// Notes for whose call it is.
-    pub(crate) fn prepare_for(&mut self, object: Place) {
+    pub(crate) fn prepare_for(&mut self, object: ObjectPlace) {
         self.prepared_for = Some(object);
     }
 
     /// Whether it was prepared for a call of another object.
-    pub(crate) fn is_for_another(&self, object: Place) -> bool {
+    pub(crate) fn is_for_another(&self, object: ObjectPlace) -> bool {
         self.prepared_for.is_some_and(|prepared_for| prepared_for != object)
     }
 

@@ -11,7 +11,7 @@ use crate::transport::{CallStart, DeathNotice, ObjectCodec, ProxyFacts, RemoteOb
 use crate::{SpIBinder, StatusCode};
 
 /// Finds an object by its name.
-type Find = dyn Fn() -> Result<SpIBinder, StatusCode> + Send + Sync;
+type FindObject = dyn Fn() -> Result<SpIBinder, StatusCode> + Send + Sync;
 
 /// Finds an object, and finds it again when it has died: the next call goes to whichever object `find` returns then.
 ///
@@ -51,7 +51,7 @@ pub fn reconnecting(
 
 /// A proxy that stands for one object after the other.
 struct FoundProxy {
-    find: Box<Find>,
+    find: Box<FindObject>,
     /// Held by the thread that searches, so that it alone does.
     finding: Mutex<()>,
     current: Mutex<Arc<dyn RemoteObject>>,

@@ -34,9 +34,9 @@ thread_local! {
 }
 
 /// Puts the caller of an outer call back, however the inner one ends.
-struct Restore(Option<CallerIdentity>);
+struct RestoreCaller(Option<CallerIdentity>);
 
-impl Drop for Restore {
+impl Drop for RestoreCaller {
     fn drop(&mut self) {
         let outer = self.0.take();
         CALLER.with(|slot| *slot.borrow_mut() = outer);
@@ -47,7 +47,7 @@ impl Drop for Restore {
 pub fn with_caller<R>(caller: CallerIdentity, serve: impl FnOnce() -> R) -> R {
     // What the thread waits for has nothing to do with what it serves meanwhile.
     let _scope = (deadline::enter(None), trace_id::enter(None));
-    let _restore = Restore(CALLER.with(|slot| slot.borrow_mut().replace(caller)));
+    let _restore = RestoreCaller(CALLER.with(|slot| slot.borrow_mut().replace(caller)));
     serve()
 }
 

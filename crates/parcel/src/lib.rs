@@ -35,7 +35,7 @@ pub use writer::Writer;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+struct ParcelReadme;
 
 /// `bytes` rounded up to the next multiple of four; saturates instead of wrapping.
 #[must_use]

@@ -6,10 +6,10 @@ use loom::thread;
 
 use super::*;
 
-type Namespace = Arc<PidNamespace<()>>;
+type TestNamespace = Arc<PidNamespace<()>>;
 
 /// Runs `scene` in a root and a namespace inside, both with a first process.
-fn check(scene: impl Fn(&Namespace, &Namespace) + Send + Sync + 'static) {
+fn check(scene: impl Fn(&TestNamespace, &TestNamespace) + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(move || {
@@ -24,8 +24,8 @@ fn check(scene: impl Fn(&Namespace, &Namespace) + Send + Sync + 'static) {
 }
 
 fn beside<R: 'static>(
-    namespace: &Namespace,
-    theirs: impl FnOnce(&Namespace) -> R + Send + 'static,
+    namespace: &TestNamespace,
+    theirs: impl FnOnce(&TestNamespace) -> R + Send + 'static,
     ours: impl FnOnce(),
 ) -> R {
     let namespace = namespace.clone();

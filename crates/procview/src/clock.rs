@@ -12,12 +12,12 @@ const TICK: Duration = Duration::from_millis(10);
 /// in between agree. One reading causes one tick, and without one there is none.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
-    state: Mutex<State>,
+    state: Mutex<ClockState>,
     was_read: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ClockState {
     /// The time told; `None` if no file was read since the last tick.
     told: Option<Duration>,
     is_closed: bool,
@@ -65,7 +65,7 @@ impl Clock {
         self.was_read.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ClockState> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

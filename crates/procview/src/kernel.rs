@@ -65,7 +65,7 @@ pub(crate) struct Kernel {
 #[derive(Default)]
 struct Slots {
     slots: HashMap<u32, Slot>,
-    by_place: HashMap<Place, u32>,
+    by_place: HashMap<ProcPlace, u32>,
     next: u32,
     /// Those whose directories were opened since idle ones were closed.
     opened: Vec<u32>,
@@ -76,7 +76,7 @@ struct Slots {
 /// Where in the kernel's /proc a process or a thread is found. The files of a thread below its process
 /// tell of the thread alone, and those at its number of the whole process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum ProcPlace {
     /// At its number.
     Root(u32),
     /// In `task/` of its process.
@@ -85,7 +85,7 @@ enum Place {
 
 /// A process, or a thread, for as long as the kernel knows, or a thread uses, a file of it.
 struct Slot {
-    place: Place,
+    place: ProcPlace,
     /// The process; of a process, itself.
     tgid: u32,
     dir: SlotDir,
@@ -113,7 +113,7 @@ pub(crate) struct Adopted {
 }
 
 /// A child, and its parent as it was found to be.
-struct Step {
+struct ParentStep {
     child: Adopted,
     parent: u32,
 }
@@ -194,7 +194,7 @@ impl Kernel {
             }
             if is_same {
                 let mut slots = self.slots();
-                for Step { child, .. } in &line {
+                for ParentStep { child, .. } in &line {
                     if let Some(slot) = slots.slots.get_mut(&child.slot) {
                         slot.is_below = Some(answer);
                     }
@@ -207,7 +207,12 @@ impl Kernel {
 
     /// Follows the parents of a process until one is known to be below `ancestor`, or not; `None`
     /// if one of them is gone.
-    fn follow(&self, pid: u32, ancestor: u32, line: &mut Vec<Step>) -> io::Result<Option<bool>> {
+    fn follow(
+        &self,
+        pid: u32,
+        ancestor: u32,
+        line: &mut Vec<ParentStep>,
+    ) -> io::Result<Option<bool>> {
         let mut at = pid;
         loop {
             if at == ancestor || at <= 1 {
@@ -222,25 +227,25 @@ impl Kernel {
             }
             let Some(parent) = parent_of(&child.dir)? else { return Ok(None) };
             at = parent;
-            line.push(Step { child, parent });
+            line.push(ParentStep { child, parent });
         }
     }
 
     /// Takes a process, or a thread, into a slot.
     pub(crate) fn adopt(&self, number: u32) -> io::Result<Adopted> {
-        self.adopt_at(Place::Root(number), || self.proc.dir(number.to_string()))
+        self.adopt_at(ProcPlace::Root(number), || self.proc.dir(number.to_string()))
     }
 
     /// Takes a thread into a slot, as it is found in the `task/` of `process`.
     pub(crate) fn adopt_thread(&self, process: &ProcDir, tid: u32) -> io::Result<Adopted> {
         // Opened in any case: that somewhere there is such a thread does not make it this process's.
         let dir = process.dir(format!("task/{tid}"))?;
-        self.adopt_at(Place::Task(tid), || Ok(dir))
+        self.adopt_at(ProcPlace::Task(tid), || Ok(dir))
     }
 
     fn adopt_at(
         &self,
-        place: Place,
+        place: ProcPlace,
         open: impl FnOnce() -> io::Result<ProcDir>,
     ) -> io::Result<Adopted> {
         let mut slots = self.slots();
@@ -380,7 +385,7 @@ impl Slots {
     }
 }
 
-impl Place {
+impl ProcPlace {
     fn number(self) -> u32 {
         match self {
             Self::Root(number) | Self::Task(number) => number,
@@ -422,8 +427,8 @@ impl Slot {
 
     fn path(&self) -> String {
         match self.place {
-            Place::Root(number) => number.to_string(),
-            Place::Task(tid) => format!("{}/task/{tid}", self.tgid),
+            ProcPlace::Root(number) => number.to_string(),
+            ProcPlace::Task(tid) => format!("{}/task/{tid}", self.tgid),
         }
     }
 }

@@ -95,12 +95,12 @@ impl TaskView<'_> {
         }
     }
 
-    fn numbers(&self, facts: &Facts) -> Numbers {
+    fn numbers(&self, facts: &Facts) -> TaskNumbers {
         let of = |leader: &Option<Arc<Pid<Task>>>| {
             leader.as_ref().map_or_else(|| self.tgid(), |it| it.nr_ns(self.namespace))
         };
         let LedBy { process_group, session } = &self.task.process().led_by;
-        Numbers {
+        TaskNumbers {
             parent: facts.parent.map_or(0, |parent| self.nr(parent)),
             process_group: of(process_group),
             session: of(session),
@@ -112,7 +112,7 @@ impl TaskView<'_> {
     fn stat(&self, facts: &Facts) -> Vec<u8> {
         let mut line = format!("{} (", self.own_nr()).into_bytes();
         line.extend_from_slice(&facts.comm);
-        let Numbers { parent, process_group, session } = self.numbers(facts);
+        let TaskNumbers { parent, process_group, session } = self.numbers(facts);
         let (state, _) = facts.state.words();
         let foreground = if facts.tty == 0 { -1 } else { i64::from(process_group) };
         let (tty, priority, nice) = (facts.tty, 20 + facts.nice, facts.nice);
@@ -142,7 +142,7 @@ impl TaskView<'_> {
         }
         let mut text = String::with_capacity(1200);
         let (letter, word) = facts.state.words();
-        let Numbers { parent, .. } = self.numbers(facts);
+        let TaskNumbers { parent, .. } = self.numbers(facts);
         let _ = write!(
             text,
             "\nUmask:\t0022\nState:\t{letter} ({word})\nTgid:\t{}\nNgid:\t0\nPid:\t{}\n\
@@ -218,7 +218,7 @@ impl TaskView<'_> {
     }
 }
 
-struct Numbers {
+struct TaskNumbers {
     parent: u32,
     process_group: u32,
     session: u32,

@@ -66,20 +66,20 @@ pub enum ViewServeError {
 
 /// A view that has a mount. It answers while [`serve`](ViewSession::serve) runs.
 pub struct ViewSession {
-    shared: Arc<Shared>,
+    shared: Arc<ViewShared>,
 }
 
 /// What all threads of a session share.
-struct Shared {
+struct ViewShared {
     fuse: FuseDevice,
     view: View,
     /// Open files, of a view whose answers may not be kept.
-    files: Mutex<Slab<OpenFile>>,
+    files: Mutex<Slab<UncachedFile>>,
     known: Known,
 }
 
 /// A file that is read without the kernel's cache.
-struct OpenFile {
+struct UncachedFile {
     node: ViewNode,
     begun: Begun,
 }
@@ -141,7 +141,7 @@ impl ViewSession {
         };
         let mount = fuse.mount(&options).map_err(ViewMountError::Create)?;
         let shared =
-            Arc::new(Shared { fuse, view, files: Mutex::default(), known: Known::default() });
+            Arc::new(ViewShared { fuse, view, files: Mutex::default(), known: Known::default() });
         let watcher: Arc<dyn Watcher> = shared.clone();
         shared.view.table().watch(Arc::downgrade(&watcher));
         Ok((Self { shared }, mount))
@@ -175,7 +175,7 @@ impl ViewSession {
     }
 }
 
-impl Shared {
+impl ViewShared {
     fn answer_requests(&self) -> Result<(), ReadError> {
         let mut buffer = vec![0; REQUEST_BYTES];
         let mut room = Vec::new();
@@ -383,7 +383,7 @@ impl Shared {
     }
 
     fn open(&self, header: &Header, flags: u32) -> Result<(), ViewErrno> {
-        let file = OpenFile { node: node(header)?, begun: Begun::Nothing };
+        let file = UncachedFile { node: node(header)?, begun: Begun::Nothing };
         let fh = self.files().insert(file) as u64;
         self.send(&reply::open(header.unique, &OpenedFile { fh, flags, backing_id: 0 }));
         Ok(())
@@ -469,7 +469,7 @@ impl Shared {
         Ok(())
     }
 
-    fn files(&self) -> MutexGuard<'_, Slab<OpenFile>> {
+    fn files(&self) -> MutexGuard<'_, Slab<UncachedFile>> {
         self.files.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 

@@ -78,7 +78,7 @@ pub(crate) struct Found {
 }
 
 /// A text: of what, after how many changes, and itself.
-type KeptText = (ViewNode, u64, Arc<Vec<u8>>);
+type RememberedText = (ViewNode, u64, Arc<Vec<u8>>);
 
 /// The processes as one namespace sees them.
 pub(crate) struct View {
@@ -91,7 +91,7 @@ pub(crate) struct View {
     next_link: AtomicU32,
     snapshots: Mutex<Snapshots>,
     mirror: Mutex<Mirror>,
-    last_text: Mutex<Option<KeptText>>,
+    last_text: Mutex<Option<RememberedText>>,
     clock: Clock,
 }
 

@@ -32,13 +32,13 @@ pub enum AccessPolicy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRule {
     actions: Vec<AccessAction>,
-    who: Subject,
+    who: RuleSubject,
     names: Glob,
 }
 
 /// The users or machines that a rule is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Subject {
+enum RuleSubject {
     Everybody,
     User(u32),
     Label(Glob),
@@ -97,8 +97,8 @@ impl AccessPolicy {
             Self::SameUser(_) => false,
             Self::Rules(rules) => rules.iter().any(|rule| {
                 let is_meant = |identity: &String| match &rule.who {
-                    Subject::Machine(glob) => glob.matches(identity),
-                    Subject::Everybody | Subject::User(_) | Subject::Label(_) => false,
+                    RuleSubject::Machine(glob) => glob.matches(identity),
+                    RuleSubject::Everybody | RuleSubject::User(_) | RuleSubject::Label(_) => false,
                 };
                 rule.is_about(action, name) && identities.iter().any(is_meant)
             }),
@@ -112,8 +112,8 @@ impl AccessPolicy {
             Self::AllowAll | Self::SameUser(_) => &[],
         };
         rules.iter().filter(move |rule| rule.is_about(action, name)).filter_map(|it| match it.who {
-            Subject::User(uid) => Some(uid),
-            Subject::Everybody | Subject::Label(_) | Subject::Machine(_) => None,
+            RuleSubject::User(uid) => Some(uid),
+            RuleSubject::Everybody | RuleSubject::Label(_) | RuleSubject::Machine(_) => None,
         })
     }
 
@@ -124,7 +124,8 @@ impl AccessPolicy {
             Self::AllowAll => true,
             Self::SameUser(_) => false,
             Self::Rules(rules) => rules.iter().any(|rule| {
-                matches!(rule.who, Subject::Machine(_)) && rule.is_about(AccessAction::Call, name)
+                matches!(rule.who, RuleSubject::Machine(_))
+                    && rule.is_about(AccessAction::Call, name)
             }),
         }
     }
@@ -134,7 +135,9 @@ impl AccessPolicy {
     pub fn wants_labels(&self) -> bool {
         match self {
             Self::SameUser(_) | Self::AllowAll => false,
-            Self::Rules(rules) => rules.iter().any(|rule| matches!(rule.who, Subject::Label(_))),
+            Self::Rules(rules) => {
+                rules.iter().any(|rule| matches!(rule.who, RuleSubject::Label(_)))
+            }
         }
     }
 }
@@ -157,10 +160,10 @@ impl AccessRule {
 
     fn permits(&self, caller: &CallingContext, action: AccessAction, name: &str) -> bool {
         let is_meant = match &self.who {
-            Subject::Everybody => true,
-            Subject::User(uid) => caller.uid == *uid,
-            Subject::Label(glob) => caller.label.as_deref().is_some_and(|it| glob.matches(it)),
-            Subject::Machine(_) => false,
+            RuleSubject::Everybody => true,
+            RuleSubject::User(uid) => caller.uid == *uid,
+            RuleSubject::Label(glob) => caller.label.as_deref().is_some_and(|it| glob.matches(it)),
+            RuleSubject::Machine(_) => false,
         };
         is_meant && self.is_about(action, name)
     }
@@ -181,17 +184,17 @@ fn action(word: &str) -> Result<AccessAction, String> {
     }
 }
 
-fn subject(word: &str) -> Result<Subject, String> {
+fn subject(word: &str) -> Result<RuleSubject, String> {
     if word == "*" {
-        return Ok(Subject::Everybody);
+        return Ok(RuleSubject::Everybody);
     }
     match word.split_once('=') {
         Some(("uid", number)) => {
             let uid = number.parse().map_err(|_| format!("'{number}' is no user's number"))?;
-            Ok(Subject::User(uid))
+            Ok(RuleSubject::User(uid))
         }
-        Some(("label", pattern)) => Ok(Subject::Label(Glob(pattern.to_owned()))),
-        Some(("machine", pattern)) => Ok(Subject::Machine(Glob(pattern.to_owned()))),
+        Some(("label", pattern)) => Ok(RuleSubject::Label(Glob(pattern.to_owned()))),
+        Some(("machine", pattern)) => Ok(RuleSubject::Machine(Glob(pattern.to_owned()))),
         Some(_) | None => {
             Err(format!("'{word}' is none of uid=NUMBER, label=PATTERN, machine=PATTERN, *"))
         }

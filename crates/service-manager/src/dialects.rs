@@ -29,12 +29,12 @@ pub enum DialectChoice {
 pub(crate) struct Dialects {
     choice: DialectChoice,
     /// By their processes.
-    known: BTreeMap<i32, KnownCaller>,
+    known: BTreeMap<i32, KnownRegistrant>,
 }
 
 /// A process that has registered something.
 #[derive(Debug)]
-struct KnownCaller {
+struct KnownRegistrant {
     /// What it may speak, the newest first.
     dialects: Vec<Dialect>,
     /// What it has registered and that is registered still.
@@ -73,7 +73,7 @@ impl Dialects {
         if !self.is_open() || pid == 0 {
             return;
         }
-        let known = self.known.entry(pid).or_insert_with(|| KnownCaller {
+        let known = self.known.entry(pid).or_insert_with(|| KnownRegistrant {
             dialects: Dialect::ALL.to_vec(),
             objects: BTreeSet::new(),
         });

@@ -32,7 +32,7 @@ const LISTENERS_PER_NAME: usize = 256;
 pub struct ServiceRegistry {
     policy: AccessPolicy,
     declarations: Declarations,
-    services: BTreeMap<String, Service>,
+    services: BTreeMap<String, ServiceEntry>,
     listeners: BTreeMap<String, Vec<Listener>>,
     client_listeners: BTreeMap<String, Vec<Listener>>,
     ledger: EntryLedger,
@@ -44,7 +44,7 @@ pub struct ServiceRegistry {
 }
 
 #[derive(Debug)]
-struct Service {
+struct ServiceEntry {
     object: ObjectId,
     flags: i32,
     owner: CallingContext,
@@ -145,7 +145,7 @@ impl ServiceRegistry {
 
     /// Forgets what a process has registered for another machine, before its death is told.
     pub fn withdraw_import(&mut self, name: &str, pid: i32) {
-        let is_it = |service: &Service| service.is_import && service.owner.pid == pid;
+        let is_it = |service: &ServiceEntry| service.is_import && service.owner.pid == pid;
         if self.services.get(name).is_some_and(is_it) {
             self.remove_service(name);
         }
@@ -351,7 +351,7 @@ impl ServiceRegistry {
         }
         let owner = caller.clone();
         let is_awaited = false;
-        let service = Service { object, flags, owner, has_clients, is_awaited, is_import };
+        let service = ServiceEntry { object, flags, owner, has_clients, is_awaited, is_import };
         self.services.insert(name.clone(), service);
         if !is_import {
             let name = name.clone();
@@ -413,7 +413,7 @@ impl ServiceRegistry {
 
     fn debug_info(&self, caller: &CallingContext) -> Result<Vec<ServiceDebugInfo>, Denial> {
         self.require(caller, AccessAction::List, "")?;
-        let info = |(name, service): (&String, &Service)| ServiceDebugInfo {
+        let info = |(name, service): (&String, &ServiceEntry)| ServiceDebugInfo {
             name: name.clone(),
             debug_pid: service.owner.pid,
         };
@@ -475,7 +475,7 @@ impl ServiceRegistry {
 
 /// What a service that takes the place of another has of it: its listeners were told of its clients, and are not
 /// told twice.
-fn before_has_clients(before: Option<&Service>) -> bool {
+fn before_has_clients(before: Option<&ServiceEntry>) -> bool {
     before.is_some_and(|before| before.has_clients)
 }
 

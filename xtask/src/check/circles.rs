@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{files, text};
 
 /// Crates whose circles are bounded.
@@ -12,10 +12,10 @@ const CRATES: [&str; 2] = ["binder-frontend", "binder-fuse"];
 const MOST: usize = 3;
 
 /// A module by its path within the crate, as `a::b`; that of the crate itself is empty.
-type Imports<'m> = BTreeMap<&'m str, BTreeSet<&'m str>>;
+type ModuleImports<'m> = BTreeMap<&'m str, BTreeSet<&'m str>>;
 
 /// Every circle of too many modules.
-pub(super) fn complaints() -> Result<Vec<String>, Failure> {
+pub(super) fn complaints() -> Result<Vec<String>, TaskFailure> {
     let mut complaints = Vec::new();
     for name in CRATES {
         let directory = format!("crates/{name}/src");
@@ -40,8 +40,8 @@ pub(super) fn complaints() -> Result<Vec<String>, Failure> {
 }
 
 /// What each module imports of its crate; what is imported of the crate's root is defined elsewhere.
-fn imports(modules: &BTreeMap<String, String>) -> Imports<'_> {
-    let mut imports = Imports::new();
+fn imports(modules: &BTreeMap<String, String>) -> ModuleImports<'_> {
+    let mut imports = ModuleImports::new();
     for (module, source) in modules.iter().filter(|(module, _)| !module.is_empty()) {
         let imported = imports.entry(module).or_default();
         for path in paths(module, &code(source), modules) {
@@ -127,8 +127,8 @@ fn join(path: &str, word: &str) -> String {
 }
 
 /// The circles of more than one module.
-fn circles<'m>(imports: &Imports<'m>) -> BTreeSet<Vec<&'m str>> {
-    let reached: Imports<'m> =
+fn circles<'m>(imports: &ModuleImports<'m>) -> BTreeSet<Vec<&'m str>> {
+    let reached: ModuleImports<'m> =
         imports.keys().map(|module| (*module, reached_from(module, imports))).collect();
     let circle_of = |module: &&'m str| {
         let is_in = |other: &&&'m str| {
@@ -140,7 +140,7 @@ fn circles<'m>(imports: &Imports<'m>) -> BTreeSet<Vec<&'m str>> {
 }
 
 /// All that a module imports, or something that it imports.
-fn reached_from<'m>(module: &str, imports: &Imports<'m>) -> BTreeSet<&'m str> {
+fn reached_from<'m>(module: &str, imports: &ModuleImports<'m>) -> BTreeSet<&'m str> {
     let mut reached = BTreeSet::new();
     let mut line: Vec<&str> = vec![module];
     while let Some(next) = line.pop() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::manifest::{NORMAL, dependencies};
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{files, root, text};
 
 /// The page with the rules that are enforced here.
@@ -111,7 +111,7 @@ const fn rule(name: &'static str, may_use: &'static [&'static str], purity: Puri
 }
 
 /// Every crate that uses what it may not, or promises less than it must.
-pub(super) fn complaints() -> Result<Vec<String>, Failure> {
+pub(super) fn complaints() -> Result<Vec<String>, TaskFailure> {
     let mut complaints = Vec::new();
     let mut names = Vec::new();
     for entry in std::fs::read_dir(root().join("crates"))? {
@@ -140,7 +140,7 @@ pub(super) fn complaints() -> Result<Vec<String>, Failure> {
 }
 
 /// Rows of the table of crates that do not say what the rules say, and rules without a row.
-fn untrue_rows() -> Result<Vec<String>, Failure> {
+fn untrue_rows() -> Result<Vec<String>, TaskFailure> {
     let page = text(Path::new(PAGE))?;
     let untrue = |rule: &&Rule| {
         let mut granted = rule.may_use.to_vec();
@@ -162,7 +162,7 @@ fn row<'p>(page: &'p str, name: &str) -> Option<Vec<&'p str>> {
     Some(used)
 }
 
-fn impurities(rule: &Rule, directory: &Path) -> Result<Vec<String>, Failure> {
+fn impurities(rule: &Rule, directory: &Path) -> Result<Vec<String>, TaskFailure> {
     if rule.purity == Purity::Free {
         return Ok(Vec::new());
     }

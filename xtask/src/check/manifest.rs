@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{files, text};
 
 /// The one of our libraries that is not called as its package is.
@@ -32,7 +32,7 @@ pub(super) fn dependencies(manifest: &str, tables: &[&str]) -> Vec<String> {
 }
 
 /// Dependencies of our crates that none of their sources names.
-pub(super) fn complaints() -> Result<Vec<String>, Failure> {
+pub(super) fn complaints() -> Result<Vec<String>, TaskFailure> {
     let mut complaints = Vec::new();
     let manifests = files("crates", &["toml"])?;
     for manifest in manifests.iter().filter(|it| it.ends_with("Cargo.toml")) {
@@ -48,7 +48,7 @@ pub(super) fn complaints() -> Result<Vec<String>, Failure> {
 }
 
 /// The texts of a crate's sources, with those that it borrows from others by `#[path]`.
-fn sources(directory: &Path) -> Result<Vec<String>, Failure> {
+fn sources(directory: &Path) -> Result<Vec<String>, TaskFailure> {
     let mut sources = Vec::new();
     for path in files(&directory.to_string_lossy(), &["rs"])? {
         let source = text(&path)?;

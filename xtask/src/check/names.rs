@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{files, text};
 
 /// The keywords that define a type.
@@ -38,8 +38,8 @@ const NO_TERMS: [&str; 22] = [
     "Whoever",
 ];
 
-/// Type names that other modules may use and that are defined more than once, and those that are of no terms.
-pub(super) fn complaints() -> Result<Vec<String>, Failure> {
+/// Type names that are defined more than once, and those that are of no terms.
+pub(super) fn complaints() -> Result<Vec<String>, TaskFailure> {
     let (mut places, mut complaints) = (BTreeMap::<String, Vec<PathBuf>>::new(), Vec::new());
     for directory in ["crates", "xtask", "tests", "fuzz"] {
         for path in files(directory, &["rs"])? {
@@ -64,14 +64,20 @@ pub(super) fn complaints() -> Result<Vec<String>, Failure> {
     Ok(complaints)
 }
 
-/// The types of a file that more than their own module may use. Those within others are associated types.
+/// The types of a file. Those within others are associated types, of functions, or of its tests.
 fn definitions(source: &str) -> impl Iterator<Item = &str> {
-    source.lines().filter_map(|line| defined(public(line)?))
+    let is_outermost = |line: &&str| !line.starts_with(' ');
+    source.lines().filter(is_outermost).filter_map(definition)
 }
 
 /// All types of a file.
 fn all_definitions(source: &str) -> impl Iterator<Item = &str> {
-    source.lines().map(str::trim_start).filter_map(|line| defined(public(line).unwrap_or(line)))
+    source.lines().map(str::trim_start).filter_map(definition)
+}
+
+/// The name of the type that a line defines, be it public or not.
+fn definition(line: &str) -> Option<&str> {
+    defined(public(line).unwrap_or(line))
 }
 
 /// What a line makes public.
@@ -108,11 +114,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_others_may_use_is_counted() {
+    fn what_lies_within_others_is_not_counted() {
         let source = "struct Own;\npub struct All<T>(T);\npub(crate) enum Ours { One }\n\
                       impl Own {\n    type Target = u8;\n}\npub fn no() {}\npub(super) type Alias = u8;\n";
         let found: Vec<_> = definitions(source).collect();
-        assert_eq!(found, ["All", "Ours", "Alias"]);
+        assert_eq!(found, ["Own", "All", "Ours", "Alias"]);
         let all: Vec<_> = all_definitions(source).collect();
         assert_eq!(all, ["Own", "All", "Ours", "Target", "Alias"]);
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use conformance::registry::UNIT_TESTS;
 
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{files, root, text};
 
 /// Files should end before this line,
@@ -20,7 +20,7 @@ const GENERATED: &str = "generated";
 const POSTPONED: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
 
 /// Everything wrong with the text of the workspace.
-pub(super) fn complaints() -> Result<Vec<String>, Failure> {
+pub(super) fn complaints() -> Result<Vec<String>, TaskFailure> {
     let mut complaints = Vec::new();
     for path in sources()? {
         let text = text(&path)?;
@@ -46,7 +46,7 @@ pub(super) fn complaints() -> Result<Vec<String>, Failure> {
 }
 
 /// Prints the modules that contain `unsafe`: the list to audit.
-pub(super) fn print_unsafe_modules() -> Result<(), Failure> {
+pub(super) fn print_unsafe_modules() -> Result<(), TaskFailure> {
     println!("modules with unsafe:");
     for path in sources()? {
         let text = text(&path)?;
@@ -70,7 +70,7 @@ fn sources() -> io::Result<Vec<PathBuf>> {
 }
 
 /// Relative links of documents that lead nowhere, and dependencies in them that are nowhere.
-fn broken_links() -> Result<Vec<String>, Failure> {
+fn broken_links() -> Result<Vec<String>, TaskFailure> {
     let mut broken = Vec::new();
     let top = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from);
     for path in files("docs", &["md"])?.into_iter().chain(top) {
@@ -114,7 +114,7 @@ fn dependencies(document: &str) -> Vec<&str> {
 }
 
 /// Unit tests that the conformance table names and that do not exist.
-fn missing_unit_tests() -> Result<Vec<String>, Failure> {
+fn missing_unit_tests() -> Result<Vec<String>, TaskFailure> {
     let mut missing = Vec::new();
     for named in UNIT_TESTS {
         if !text(Path::new(named.file))?.contains(&format!("fn {}()", named.test)) {

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::limit::{CommandEnd, run_within};
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{is_root, target_dir};
 
 /// After that a stage hangs: the longest take a quarter of it on two processors.
@@ -25,11 +25,11 @@ pub(super) struct Stages {
     begun: Instant,
     /// Where the output of each is kept, for later stages.
     logs: PathBuf,
-    ended: Mutex<Vec<Stage>>,
+    ended: Mutex<Vec<EndedStage>>,
 }
 
 /// One that has ended.
-struct Stage {
+struct EndedStage {
     name: String,
     took: Duration,
     /// The lines that tell of tests that were left out.
@@ -107,7 +107,7 @@ impl Stages {
         let mut ended = self.ended();
         // Under the lock, so that what two stages say is not mixed.
         println!("\n=== {name} ({:.1} s{verdict})\n{}", took.as_secs_f64(), said.trim_end());
-        ended.push(Stage { name: name.to_owned(), took, skipped, failure });
+        ended.push(EndedStage { name: name.to_owned(), took, skipped, failure });
         if is_ok { Ok(()) } else { Err(Stopped) }
     }
 
@@ -115,12 +115,12 @@ impl Stages {
     pub(super) fn fail(&self, name: &str, error: &dyn std::fmt::Display) -> Stopped {
         let failure = Some(StageFailure { reason: error.to_string(), last_lines: String::new() });
         let (name, took, skipped) = (name.to_owned(), Duration::ZERO, Vec::new());
-        self.ended().push(Stage { name, took, skipped, failure });
+        self.ended().push(EndedStage { name, took, skipped, failure });
         Stopped
     }
 
     /// Prints how long each took, what was skipped and what failed.
-    pub(super) fn conclude(&self) -> Result<(), Failure> {
+    pub(super) fn conclude(&self) -> Result<(), TaskFailure> {
         let mut ended = self.ended();
         ended.sort_by_key(|stage| std::cmp::Reverse(stage.took));
         println!("\nseconds  stage");
@@ -145,7 +145,7 @@ impl Stages {
         if failures.is_empty() { Ok(()) } else { Err(format!("failed:{failures}").into()) }
     }
 
-    fn ended(&self) -> MutexGuard<'_, Vec<Stage>> {
+    fn ended(&self) -> MutexGuard<'_, Vec<EndedStage>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

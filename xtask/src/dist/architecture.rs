@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::Failure;
+use crate::TaskFailure;
 
 /// One of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -81,7 +81,7 @@ impl Architecture {
     }
 
     /// The words before a program of this processor that have it run here; none where that is the machine's.
-    pub(crate) fn starter(self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn starter(self) -> Result<Vec<String>, TaskFailure> {
         if self.is_own() {
             return Ok(Vec::new());
         }

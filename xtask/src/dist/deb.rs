@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::architecture::Architecture;
 use super::epoch;
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{succeed, text};
 
 /// The scripts that dpkg runs, by their names in a package.
@@ -18,7 +18,7 @@ pub(super) fn pack(
     installed: &Path,
     architecture: Architecture,
     package: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), TaskFailure> {
     let control = installed.join("DEBIAN");
     fs::create_dir_all(&control)?;
     let size = Command::new("du").args(["-sk", "--apparent-size"]).arg(installed).output()?;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::architecture::Architecture;
 use super::epoch;
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{succeed, text};
 
 /// The default command of its containers.
@@ -25,7 +25,7 @@ pub(super) fn make(
     installed: &Path,
     architecture: Architecture,
     place: &Path,
-) -> Result<PathBuf, Failure> {
+) -> Result<PathBuf, TaskFailure> {
     let layout = place.join("layout");
     fs::create_dir_all(layout.join("blobs/sha256"))?;
     let tar = place.join("layer.tar");
@@ -56,23 +56,24 @@ pub(super) fn make(
 }
 
 /// Packs the layout into one file.
-pub(super) fn archive(layout: &Path, archive: &Path) -> Result<(), Failure> {
+pub(super) fn archive(layout: &Path, archive: &Path) -> Result<(), TaskFailure> {
     pack(archive, layout, &["oci-layout", "index.json", "blobs"])
 }
 
 /// The layer of an image whose archive is unpacked at `layout`, and what a container of it runs.
 ///
 /// Every part must be what its name says: the sum of its bytes.
-pub(super) fn open(layout: &Path) -> Result<(PathBuf, Value), Failure> {
-    let read = |descriptor: &Value| -> Result<PathBuf, Failure> {
+pub(super) fn open(layout: &Path) -> Result<(PathBuf, Value), TaskFailure> {
+    let read = |descriptor: &Value| -> Result<PathBuf, TaskFailure> {
         let named = descriptor["digest"].as_str().ok_or("a part without a digest")?;
         let path = layout.join("blobs").join(named.replace(':', "/"));
         let is_as_told =
             digest(&path)? == named && fs::metadata(&path)?.len() == descriptor["size"];
         is_as_told.then_some(path).ok_or_else(|| format!("{named}: other bytes").into())
     };
-    let parse =
-        |path: PathBuf| -> Result<Value, Failure> { Ok(serde_json::from_slice(&fs::read(path)?)?) };
+    let parse = |path: PathBuf| -> Result<Value, TaskFailure> {
+        Ok(serde_json::from_slice(&fs::read(path)?)?)
+    };
     let index = parse(layout.join("index.json"))?;
     let manifest = parse(read(&index["manifests"][0])?)?;
     let config = parse(read(&manifest["config"])?)?;
@@ -80,7 +81,7 @@ pub(super) fn open(layout: &Path) -> Result<(PathBuf, Value), Failure> {
 }
 
 /// Files below a directory as a tar archive that is the same each time.
-fn pack(archive: &Path, directory: &Path, names: &[&str]) -> Result<(), Failure> {
+fn pack(archive: &Path, directory: &Path, names: &[&str]) -> Result<(), TaskFailure> {
     let mut tar = Command::new("tar");
     tar.args(["--create", "--sort=name", "--format=ustar", "--owner=0", "--group=0"]);
     tar.args(["--numeric-owner", &format!("--mtime=@{}", epoch()?)]);
@@ -88,7 +89,7 @@ fn pack(archive: &Path, directory: &Path, names: &[&str]) -> Result<(), Failure>
 }
 
 /// Adds a part to the image, and returns its descriptor.
-fn blob(layout: &Path, media_type: &str, bytes: &[u8]) -> Result<Value, Failure> {
+fn blob(layout: &Path, media_type: &str, bytes: &[u8]) -> Result<Value, TaskFailure> {
     let new = layout.join("blobs/new");
     fs::write(&new, bytes)?;
     let digest = digest(&new)?;
@@ -96,7 +97,7 @@ fn blob(layout: &Path, media_type: &str, bytes: &[u8]) -> Result<Value, Failure>
     Ok(json!({ "mediaType": media_type, "digest": digest, "size": bytes.len() }))
 }
 
-fn digest(path: &Path) -> Result<String, Failure> {
+fn digest(path: &Path) -> Result<String, TaskFailure> {
     let output = Command::new("sha256sum").arg("--").arg(path).output()?;
     let said = String::from_utf8(output.stdout)?;
     let sum = said.split_whitespace().next();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::architecture::Architecture;
 use super::program::{CLUSTER_PROGRAM, PROGRAM};
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{cargo, text};
 
 /// How files with terms begin, in capitals.
@@ -27,7 +27,7 @@ the packages that come under them.
 ";
 
 /// The packages that are linked into the programs for a processor, each with the terms in its files.
-pub(super) fn of_program(architecture: Architecture) -> Result<String, Failure> {
+pub(super) fn of_program(architecture: Architecture) -> Result<String, TaskFailure> {
     let arguments = ["metadata", "--locked", "--format-version", "1", "--filter-platform"];
     let output = cargo(&arguments).arg(architecture.target()).output()?;
     if !output.status.success() {
@@ -85,7 +85,7 @@ fn linked<'a>(metadata: &'a Value, programs: &[&str]) -> Vec<&'a Value> {
 }
 
 /// The texts of terms in a package's directory.
-fn texts_in(directory: &Path) -> Result<BTreeSet<String>, Failure> {
+fn texts_in(directory: &Path) -> Result<BTreeSet<String>, TaskFailure> {
     let mut texts = BTreeSet::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;

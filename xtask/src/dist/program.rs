@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::architecture::Architecture;
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{cargo, succeed, target_dir};
 
 /// The main program.
@@ -16,7 +16,7 @@ pub(crate) const CLUSTER_PROGRAM: &str = "anybinder-cluster";
 const MAX_BYTES: u64 = 8_000_000;
 
 /// Builds one of them for a processor, and returns where it is.
-pub(crate) fn build(name: &str, architecture: Architecture) -> Result<PathBuf, Failure> {
+pub(crate) fn build(name: &str, architecture: Architecture) -> Result<PathBuf, TaskFailure> {
     let target = architecture.target();
     let arguments = ["build", "--locked", "--package", name, "--profile", "dist"];
     let mut command = cargo(&arguments);
@@ -38,7 +38,7 @@ pub(crate) fn build(name: &str, architecture: Architecture) -> Result<PathBuf, F
 }
 
 /// Copies one that has been built otherwise, without what only debuggers read.
-pub(super) fn strip(program: &Path, place: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn strip(program: &Path, place: &Path) -> Result<PathBuf, TaskFailure> {
     succeed(Command::new("strip").arg("-o").args([place, program]))?;
     Ok(place.to_owned())
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::architecture::Architecture;
 use super::{epoch, notices};
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::{root, succeed, text};
 
 /// Where the package installs the program, and where a user copies it to.
@@ -41,7 +41,7 @@ pub(super) fn lay_out(
     starter: &[String],
     architecture: Architecture,
     place: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), TaskFailure> {
     install(program, &place.join("usr/bin/anybinder"), 0o755)?;
     symlink("anybinder", place.join("usr/bin/anybinder-oci"))?;
     for (from, to) in COPIED {
@@ -76,7 +76,7 @@ pub(super) fn lay_out(
 }
 
 /// Adds a program beside the first.
-pub(super) fn add_program(program: &Path, name: &str, place: &Path) -> Result<(), Failure> {
+pub(super) fn add_program(program: &Path, name: &str, place: &Path) -> Result<(), TaskFailure> {
     let to = place.join("usr/bin").join(name);
     install(program, &to, 0o755)?;
     let date = format!("@{}", epoch()?);
@@ -94,14 +94,14 @@ fn in_lines(text: String, line: &str) -> String {
     text + line + "\n"
 }
 
-fn install(from: &Path, to: &Path, mode: u32) -> Result<(), Failure> {
+fn install(from: &Path, to: &Path, mode: u32) -> Result<(), TaskFailure> {
     let bytes = fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?;
     write(to, &bytes)?;
     fs::set_permissions(to, fs::Permissions::from_mode(mode))?;
     Ok(())
 }
 
-fn write(to: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write(to: &Path, bytes: &[u8]) -> Result<(), TaskFailure> {
     fs::create_dir_all(to.parent().expect("it is below a directory"))?;
     fs::write(to, bytes).map_err(|error| format!("{}: {error}", to.display()).into())
 }

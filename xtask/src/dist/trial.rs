@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::image;
-use crate::Failure;
+use crate::TaskFailure;
 use crate::workspace::succeed;
 
 /// Few calls: that they are answered is all that is asked.
@@ -19,7 +19,7 @@ const DEMO: [&str; 3] = ["demo", "--calls", "100"];
 const TIME_LIMIT: [&str; 3] = ["timeout", "--kill-after=5", "300"];
 
 /// Starts a program where there is no other file; one that needs a `starter`, with it, as far as that carries.
-pub(super) fn start_alone(program: &Path, starter: &[String]) -> Result<(), Failure> {
+pub(super) fn start_alone(program: &Path, starter: &[String]) -> Result<(), TaskFailure> {
     let Some((emulator, rest)) = starter.split_first() else {
         let mut bubble = limited("bwrap");
         bubble.args(["--unshare-pid", "--die-with-parent", "--cap-add", "ALL", "--tmpfs", "/"]);
@@ -48,7 +48,7 @@ pub(super) fn start_alone(program: &Path, starter: &[String]) -> Result<(), Fail
 /// Installs a package into a Debian, uses what it has installed, and removes it again.
 ///
 /// The changes are kept at `place` meanwhile: `debian` itself stays as it is.
-pub(super) fn install(package: &Path, debian: &Path, place: &Path) -> Result<(), Failure> {
+pub(super) fn install(package: &Path, debian: &Path, place: &Path) -> Result<(), TaskFailure> {
     fs::create_dir_all(place)?;
     let script = r#"
         mount -t tmpfs tmpfs "$PLACE"; cd "$PLACE"; mkdir upper work root
@@ -79,7 +79,7 @@ pub(super) fn install(package: &Path, debian: &Path, place: &Path) -> Result<(),
 }
 
 /// Runs a container of an image by `runc`, as Docker and podman do.
-pub(super) fn start_image(archive: &Path, place: &Path) -> Result<(), Failure> {
+pub(super) fn start_image(archive: &Path, place: &Path) -> Result<(), TaskFailure> {
     let (layout, bundle) = (place.join("layout"), place.join("bundle"));
     unpack(archive, &layout)?;
     let (layer, config) = image::open(&layout)?;
@@ -109,7 +109,7 @@ pub(super) fn start_image(archive: &Path, place: &Path) -> Result<(), Failure> {
     succeed(runc.arg(format!("anybinder-{}", std::process::id())))
 }
 
-fn unpack(archive: &Path, place: &Path) -> Result<(), Failure> {
+fn unpack(archive: &Path, place: &Path) -> Result<(), TaskFailure> {
     fs::create_dir_all(place)?;
     succeed(Command::new("tar").arg("--extract").arg("--file").arg(archive).arg("-C").arg(place))
 }

@@ -20,12 +20,12 @@ pub(super) struct WantedInstances {
 #[derive(Debug)]
 struct WantedInstance {
     source: ImportSource,
-    standing: Standing,
+    standing: InstanceStanding,
 }
 
 /// Failures are those since it could be called last.
 #[derive(Debug, Clone, Copy)]
-enum Standing {
+enum InstanceStanding {
     /// It is tried then.
     Waiting { failures: u32, until: Instant },
     /// It is being connected to.
@@ -40,7 +40,8 @@ impl WantedInstances {
         let mut before = std::mem::take(&mut self.by_key);
         let wanted = sources.into_iter().map(|source| {
             let standing = before.remove(&source.key).map(|it| it.standing);
-            let standing = standing.unwrap_or(Standing::Waiting { failures: 0, until: now });
+            let standing =
+                standing.unwrap_or(InstanceStanding::Waiting { failures: 0, until: now });
             (source.key.clone(), WantedInstance { source, standing })
         });
         self.by_key = wanted.collect();
@@ -53,14 +54,16 @@ impl WantedInstances {
 
     /// Whether an instance is being connected to.
     pub(super) fn is_connecting(&self, key: &InstanceKey) -> bool {
-        self.by_key.get(key).is_some_and(|it| matches!(it.standing, Standing::Connecting { .. }))
+        self.by_key
+            .get(key)
+            .is_some_and(|it| matches!(it.standing, InstanceStanding::Connecting { .. }))
     }
 
     /// When the next is to be tried.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let due = self.by_key.values().filter_map(|it| match it.standing {
-            Standing::Waiting { until, .. } => Some(until),
-            Standing::Connecting { .. } | Standing::Connected => None,
+            InstanceStanding::Waiting { until, .. } => Some(until),
+            InstanceStanding::Connecting { .. } | InstanceStanding::Connected => None,
         });
         due.min()
     }
@@ -68,11 +71,13 @@ impl WantedInstances {
     /// Those that are to be tried now, and count as being connected to from here on.
     pub(super) fn take_due(&mut self, now: Instant) -> Vec<ImportSource> {
         let due = self.by_key.values_mut().filter_map(|it| match it.standing {
-            Standing::Waiting { failures, until } if until <= now => {
-                it.standing = Standing::Connecting { failures };
+            InstanceStanding::Waiting { failures, until } if until <= now => {
+                it.standing = InstanceStanding::Connecting { failures };
                 Some(it.source.clone())
             }
-            Standing::Waiting { .. } | Standing::Connecting { .. } | Standing::Connected => None,
+            InstanceStanding::Waiting { .. }
+            | InstanceStanding::Connecting { .. }
+            | InstanceStanding::Connected => None,
         });
         due.collect()
     }
@@ -80,7 +85,7 @@ impl WantedInstances {
     /// An instance can be called from here on.
     pub(super) fn note_connected(&mut self, key: &InstanceKey) {
         if let Some(it) = self.by_key.get_mut(key) {
-            it.standing = Standing::Connected;
+            it.standing = InstanceStanding::Connected;
         }
     }
 
@@ -88,20 +93,21 @@ impl WantedInstances {
     pub(super) fn note_failed(&mut self, key: &InstanceKey, now: Instant) -> u32 {
         let Some(it) = self.by_key.get_mut(key) else { return 0 };
         let before = match it.standing {
-            Standing::Waiting { failures, .. } | Standing::Connecting { failures } => failures,
-            Standing::Connected => 0,
+            InstanceStanding::Waiting { failures, .. }
+            | InstanceStanding::Connecting { failures } => failures,
+            InstanceStanding::Connected => 0,
         };
         let until = now + RETRY_TIME * (1 << before.min(DOUBLINGS_MAX));
         let failures = before.saturating_add(1);
-        it.standing = Standing::Waiting { failures, until };
+        it.standing = InstanceStanding::Waiting { failures, until };
         failures
     }
 
     /// Whether each has failed at least that often, and none can be called or is being tried.
     pub(super) fn have_all_failed(&self, times: u32) -> bool {
         self.by_key.values().all(|it| match it.standing {
-            Standing::Waiting { failures, .. } => failures >= times,
-            Standing::Connecting { .. } | Standing::Connected => false,
+            InstanceStanding::Waiting { failures, .. } => failures >= times,
+            InstanceStanding::Connecting { .. } | InstanceStanding::Connected => false,
         })
     }
 }

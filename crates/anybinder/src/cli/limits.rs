@@ -5,13 +5,13 @@ use binder_fuse::{Limits, Resource, default_limits};
 /// One limit, and what it is to be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
-    place: Place,
+    place: LimitPlace,
     most: usize,
 }
 
 /// Where a limit is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LimitPlace {
     File(Resource),
     User(Resource),
     AllBytes,
@@ -23,13 +23,13 @@ const USER: &str = "user-";
 const ALL_BYTES: &str = "all-bytes";
 
 /// The limits by their names.
-fn places() -> impl Iterator<Item = (String, Place)> {
+fn places() -> impl Iterator<Item = (String, LimitPlace)> {
     let per_file = Resource::ALL.into_iter().filter(|resource| resource.is_limited_per_file());
-    let of_file = |resource: Resource| (resource.name().to_owned(), Place::File(resource));
+    let of_file = |resource: Resource| (resource.name().to_owned(), LimitPlace::File(resource));
     let of_user =
-        |resource: Resource| (format!("{USER}{}", resource.name()), Place::User(resource));
+        |resource: Resource| (format!("{USER}{}", resource.name()), LimitPlace::User(resource));
     let of_each = per_file.map(of_file).chain(Resource::ALL.into_iter().map(of_user));
-    of_each.chain([(ALL_BYTES.to_owned(), Place::AllBytes)])
+    of_each.chain([(ALL_BYTES.to_owned(), LimitPlace::AllBytes)])
 }
 
 impl Limit {
@@ -53,13 +53,13 @@ pub(crate) fn limits(wanted: &[Limit]) -> Limits {
     for Limit { place, most } in wanted {
         *place.of(&mut limits) = *most;
     }
-    if wanted.iter().all(|limit| limit.place != Place::AllBytes) {
+    if wanted.iter().all(|limit| limit.place != LimitPlace::AllBytes) {
         limits.all_bytes = limits.all_bytes.max(limits.per_user[Resource::Bytes]);
     }
     limits
 }
 
-impl Place {
+impl LimitPlace {
     fn of(self, limits: &mut Limits) -> &mut usize {
         match self {
             Self::File(resource) => &mut limits.per_file[resource],

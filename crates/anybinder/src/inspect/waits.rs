@@ -134,9 +134,9 @@ impl Look {
 
 /// The last looks at queues.
 #[derive(Default)]
-struct Growth(Vec<Queues>);
+struct QueueGrowth(Vec<Queues>);
 
-impl Growth {
+impl QueueGrowth {
     fn note(&mut self, queues: Queues) {
         if self.0.len() == GROWTH_LOOKS {
             self.0.remove(0);
@@ -168,14 +168,14 @@ impl Growth {
 
 /// Looks at a driver one after the other, and finds what lasts.
 pub(crate) struct WaitMonitor {
-    growth: Growth,
+    growth: QueueGrowth,
     /// Calls that the last look has seen.
     known: Vec<CallRecord>,
 }
 
 impl WaitMonitor {
     pub(crate) fn new(first: &Look) -> Self {
-        let mut growth = Growth::default();
+        let mut growth = QueueGrowth::default();
         growth.note(first.queues());
         Self { growth, known: first.calls.clone() }
     }
@@ -239,7 +239,7 @@ fn watch(binderfs: &Binderfs, options: &WaitsOptions) -> Result<ExitCode, Failur
     }
 }
 
-fn findings(look: &Look, growth: &Growth) -> Vec<Finding> {
+fn findings(look: &Look, growth: &QueueGrowth) -> Vec<Finding> {
     let graph = WaitGraph::new(&look.calls, &look.state);
     let owned = |calls: &[&CallRecord]| calls.iter().map(|call| (*call).clone()).collect();
     let deadlock = |calls: Vec<&CallRecord>| {
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn a_queue_grows_that_never_shrinks() {
         let told = |lengths: &[usize]| {
-            let mut growth = Growth::default();
+            let mut growth = QueueGrowth::default();
             lengths.iter().for_each(|length| growth.note(queues(*length)));
             growth.findings().len()
         };

@@ -26,7 +26,7 @@ pub(super) fn run(asked: &Asked, options: &ServiceCallOptions) -> Result<ExitCod
     }
     let reply = service.submit_transact(options.code, data, 0);
     if asked.is_json {
-        asked.print_json(&CallRecord::of(&reply))?;
+        asked.print_json(&CalledRecord::of(&reply))?;
     } else {
         print(&format!("Result: {}\n", hex::describe(&reply)))?;
     }
@@ -89,7 +89,7 @@ fn number<T: FromStr>(word: &OsStr) -> Result<T, Failure> {
 
 /// The outcome of a call.
 #[derive(Serialize)]
-struct CallRecord {
+struct CalledRecord {
     status: String,
     /// The bytes, two digits each, in their order.
     data: String,
@@ -103,7 +103,7 @@ struct ObjectRecord {
     value: u64,
 }
 
-impl CallRecord {
+impl CalledRecord {
     fn of(reply: &Result<Parcel, StatusCode>) -> Self {
         let parcel = match reply {
             Ok(parcel) => parcel,

@@ -115,9 +115,9 @@ fn dump(
     let deadline = Instant::now() + timeout;
     let error = loop {
         match begun.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Piece::Text(piece)) => show(&piece)?,
-            Ok(Piece::End(Ok(()))) => break None,
-            Ok(Piece::End(Err(status))) => break Some(status.to_string()),
+            Ok(DumpPiece::Text(piece)) => show(&piece)?,
+            Ok(DumpPiece::End(Ok(()))) => break None,
+            Ok(DumpPiece::End(Err(status))) => break Some(status.to_string()),
             Err(RecvTimeoutError::Disconnected) => break None,
             Err(RecvTimeoutError::Timeout) => {
                 let time = timeout.as_millis();
@@ -136,13 +136,13 @@ fn dump(
 }
 
 /// A part of a dump, or its end.
-enum Piece {
+enum DumpPiece {
     Text(String),
     End(Result<(), StatusCode>),
 }
 
 /// Has a service dump into a pipe, from which a thread reads. A service that hangs holds up nothing but these threads.
-fn begin_dump(service: SpIBinder, arguments: &[String]) -> Result<Receiver<Piece>, Failure> {
+fn begin_dump(service: SpIBinder, arguments: &[String]) -> Result<Receiver<DumpPiece>, Failure> {
     let (mut reader, writer) = io::pipe().map_err(failed("creating a pipe"))?;
     let (told, pieces) = mpsc::channel();
     let arguments = arguments.to_vec();
@@ -151,7 +151,7 @@ fn begin_dump(service: SpIBinder, arguments: &[String]) -> Result<Receiver<Piece
         let mut bytes = [0; 4096];
         while let Ok(len @ 1..) = reader.read(&mut bytes) {
             let text = String::from_utf8_lossy(&bytes[..len]).into_owned();
-            if read_told.send(Piece::Text(text)).is_err() {
+            if read_told.send(DumpPiece::Text(text)).is_err() {
                 return;
             }
         }
@@ -164,21 +164,21 @@ fn begin_dump(service: SpIBinder, arguments: &[String]) -> Result<Receiver<Piece
         // Output that a service wrote before its answer is read before the end is reported.
         let _ = reading.join();
         // If this fails, the waiting thread has ended.
-        let _ = called_told.send(Piece::End(ended));
+        let _ = called_told.send(DumpPiece::End(ended));
     };
     thread::Builder::new().spawn(call).map_err(failed("starting a thread"))?;
     Ok(pieces)
 }
 
 /// Asks for a service's process.
-fn begin_pid(service: SpIBinder) -> Receiver<Piece> {
+fn begin_pid(service: SpIBinder) -> Receiver<DumpPiece> {
     let (told, pieces) = mpsc::channel();
     let ask = move || {
         let data = service.as_remote().map_or_else(Parcel::new, |it| Parcel::for_codec(it.codec()));
         let asked = service.submit_transact(DEBUG_PID_TRANSACTION, data, 0);
         let pid = asked.and_then(|reply| reply.read::<i32>());
-        let _ = pid.as_ref().map(|pid| told.send(Piece::Text(format!("{pid}\n"))));
-        let _ = told.send(Piece::End(pid.map(drop)));
+        let _ = pid.as_ref().map(|pid| told.send(DumpPiece::Text(format!("{pid}\n"))));
+        let _ = told.send(DumpPiece::End(pid.map(drop)));
     };
     let _ = thread::Builder::new().spawn(ask);
     pieces

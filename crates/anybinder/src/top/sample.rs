@@ -18,14 +18,14 @@ pub(crate) struct Sample {
     /// The resources that users have, and their limits.
     limits: String,
     /// By process and device.
-    counts: HashMap<(u32, String), Counts>,
+    counts: HashMap<(u32, String), ProcessCounts>,
     /// Commands of all processes, including those that are gone.
-    all: Counts,
+    all: ProcessCounts,
 }
 
 /// How often a process did something since it came, modulo 2^32.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counts {
+struct ProcessCounts {
     sent: u32,
     received: u32,
 }
@@ -83,7 +83,7 @@ impl Sample {
         calls: Vec<CallRecord>,
         stats: &[StatsRecord],
     ) -> Self {
-        let (mut counts, mut all) = (HashMap::<_, Counts>::new(), Counts::default());
+        let (mut counts, mut all) = (HashMap::<_, ProcessCounts>::new(), ProcessCounts::default());
         for record in stats {
             let StatsRecord::Counter { pid, device, name, count } = record else { continue };
             let whose = match (pid, device) {

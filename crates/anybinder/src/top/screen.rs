@@ -17,19 +17,19 @@ struct Column {
     width: u16,
     cell: fn(&ProcessRow) -> String,
     /// The key by which rows are sorted: largest numbers first.
-    key: fn(&ProcessRow) -> Key,
+    key: fn(&ProcessRow) -> SortKey,
 }
 
 /// A key by which rows are compared.
 #[derive(PartialEq, PartialOrd)]
-enum Key {
+enum SortKey {
     Number(f64),
     Word(String),
 }
 
 #[expect(clippy::cast_precision_loss, reason = "to be compared by people's eyes")]
-fn number(value: u64) -> Key {
-    Key::Number(-(value as f64))
+fn number(value: u64) -> SortKey {
+    SortKey::Number(-(value as f64))
 }
 
 const COLUMNS: [Column; 16] = [
@@ -37,19 +37,19 @@ const COLUMNS: [Column; 16] = [
         head: "PID",
         width: 8,
         cell: |row| row.process.pid.to_string(),
-        key: |row| Key::Number(row.process.pid.into()),
+        key: |row| SortKey::Number(row.process.pid.into()),
     },
     Column {
         head: "NAME",
         width: 16,
         cell: |row| row.name.clone(),
-        key: |row| Key::Word(row.name.clone()),
+        key: |row| SortKey::Word(row.name.clone()),
     },
     Column {
         head: "DEVICE",
         width: 10,
         cell: |row| printable(&row.process.device),
-        key: |row| Key::Word(row.process.device.clone()),
+        key: |row| SortKey::Word(row.process.device.clone()),
     },
     Column {
         head: "THREADS",
@@ -61,19 +61,19 @@ const COLUMNS: [Column; 16] = [
         head: "DOOR",
         width: 4,
         cell: |row| row.process.door.name().into(),
-        key: |row| Key::Word(row.process.door.name().into()),
+        key: |row| SortKey::Word(row.process.door.name().into()),
     },
     Column {
         head: "SENT/s",
         width: 9,
         cell: |row| format!("{:.0}", row.sent_per_s),
-        key: |row| Key::Number(-row.sent_per_s),
+        key: |row| SortKey::Number(-row.sent_per_s),
     },
     Column {
         head: "RECV/s",
         width: 9,
         cell: |row| format!("{:.0}", row.received_per_s),
-        key: |row| Key::Number(-row.received_per_s),
+        key: |row| SortKey::Number(-row.received_per_s),
     },
     Column {
         head: "QUEUED",
@@ -127,7 +127,7 @@ const COLUMNS: [Column; 16] = [
         head: "HISTORY",
         width: INTERVALS,
         cell: |row| row.history.clone(),
-        key: |row| Key::Number(-(row.sent_per_s + row.received_per_s)),
+        key: |row| SortKey::Number(-(row.sent_per_s + row.received_per_s)),
     },
 ];
 
@@ -167,7 +167,7 @@ const HELP: &str = "\
 
 /// Whether to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ScreenStep {
     GoOn,
     Quit,
 }
@@ -212,29 +212,29 @@ impl Default for Screen {
 
 impl Screen {
     /// Acts on a key.
-    pub(super) fn press(&mut self, key: KeyEvent) -> Step {
+    pub(super) fn press(&mut self, key: KeyEvent) -> ScreenStep {
         if key.kind == KeyEventKind::Release {
-            return Step::GoOn;
+            return ScreenStep::GoOn;
         }
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
-            return Step::Quit;
+            return ScreenStep::Quit;
         }
         if self.is_helping {
             self.is_helping = false;
-            return Step::GoOn;
+            return ScreenStep::GoOn;
         }
         if self.is_typing {
             self.type_filter(key.code);
-            return Step::GoOn;
+            return ScreenStep::GoOn;
         }
         match key.code {
-            KeyCode::Char('q') => return Step::Quit,
+            KeyCode::Char('q') => return ScreenStep::Quit,
             KeyCode::Char('w') => self.switch(TopView::Waits),
             KeyCode::Char('l') => self.switch(TopView::Limits),
             KeyCode::Char('c') => self.switch(TopView::Calls),
             KeyCode::Char('s') => self.switch(TopView::Servers),
             KeyCode::Esc if self.view != TopView::Processes => self.switch(self.view),
-            KeyCode::Esc if self.filter.is_empty() => return Step::Quit,
+            KeyCode::Esc if self.filter.is_empty() => return ScreenStep::Quit,
             KeyCode::Esc => self.filter.clear(),
             KeyCode::Char('<') | KeyCode::Left => self.sort = self.sort.saturating_sub(1),
             KeyCode::Char('>') | KeyCode::Right => {
@@ -248,7 +248,7 @@ impl Screen {
             KeyCode::Down => self.first_row += 1,
             _ => {}
         }
-        Step::GoOn
+        ScreenStep::GoOn
     }
 
     /// Shows this, or processes again.
@@ -434,7 +434,7 @@ mod tests {
 
     fn type_text(screen: &mut Screen, text: &str) {
         for letter in text.chars() {
-            assert_eq!(screen.press(key(KeyCode::Char(letter))), Step::GoOn);
+            assert_eq!(screen.press(key(KeyCode::Char(letter))), ScreenStep::GoOn);
         }
     }
 
@@ -516,10 +516,10 @@ mod tests {
         screen.press(key(KeyCode::Enter));
         assert!(drawn(&mut screen, &[4_000_001]).contains("(only: 4000002)"));
         // Within a text, q is a letter; afterwards it ends the program.
-        assert_eq!(screen.press(key(KeyCode::Esc)), Step::GoOn);
+        assert_eq!(screen.press(key(KeyCode::Esc)), ScreenStep::GoOn);
         assert!(drawn(&mut screen, &[4_000_001]).contains("4000001"));
-        assert_eq!(screen.press(key(KeyCode::Esc)), Step::Quit);
-        assert_eq!(screen.press(key(KeyCode::Char('q'))), Step::Quit);
+        assert_eq!(screen.press(key(KeyCode::Esc)), ScreenStep::Quit);
+        assert_eq!(screen.press(key(KeyCode::Char('q'))), ScreenStep::Quit);
     }
 
     #[test]
@@ -527,7 +527,7 @@ mod tests {
         let mut screen = Screen::default();
         screen.press(key(KeyCode::Char('?')));
         assert!(drawn(&mut screen, &[4_000_001]).contains("idle / all"));
-        assert_eq!(screen.press(key(KeyCode::Char('q'))), Step::GoOn);
+        assert_eq!(screen.press(key(KeyCode::Char('q'))), ScreenStep::GoOn);
         assert!(!drawn(&mut screen, &[4_000_001]).contains("idle / all"));
     }
 
@@ -542,7 +542,7 @@ mod tests {
                 shown.contains("/dev/binderfs: 1 opens") && !shown.contains('\u{1b}'),
                 "{shown}"
             );
-            assert_eq!(screen.press(key(KeyCode::Esc)), Step::GoOn);
+            assert_eq!(screen.press(key(KeyCode::Esc)), ScreenStep::GoOn);
             assert!(drawn(&mut screen, &[4_000_001]).contains("4000001"));
         }
     }

@@ -22,7 +22,7 @@ use crate::service;
 const SHOWN_BYTES: usize = 64;
 
 /// The result of a call that was made once more, or why it was not made.
-enum Outcome {
+enum ReplayOutcome {
     Equal,
     Different,
     /// A one-way, to which there is no reply.
@@ -33,7 +33,7 @@ enum Outcome {
 }
 
 /// The answer to a call that was made.
-enum Answer {
+enum ReplayAnswer {
     /// The call with the answer that it has got.
     Came { replayed: Box<TracedCall>, has_objects: bool },
     /// None, in time.
@@ -158,16 +158,16 @@ impl Replay<'_> {
     /// Makes a call once more, and prints its result.
     fn call(&mut self, call: &TracedCall) -> Result<(), Failure> {
         let (outcome, replayed) = match replayable(call) {
-            Err(refusal) => (Outcome::Refused(refusal), None),
+            Err(refusal) => (ReplayOutcome::Refused(refusal), None),
             Ok(arguments) => match self.send(call, arguments)? {
-                Answer::Overdue => (Outcome::Unanswered, None),
-                Answer::Came { replayed, has_objects } => {
+                ReplayAnswer::Overdue => (ReplayOutcome::Unanswered, None),
+                ReplayAnswer::Came { replayed, has_objects } => {
                     let outcome = if call.sent.kind == SendKind::Oneway {
-                        Outcome::Sent
+                        ReplayOutcome::Sent
                     } else if !has_objects && have_same_answer(call, &replayed) {
-                        Outcome::Equal
+                        ReplayOutcome::Equal
                     } else {
-                        Outcome::Different
+                        ReplayOutcome::Different
                     };
                     (outcome, Some(replayed))
                 }
@@ -176,25 +176,25 @@ impl Replay<'_> {
         self.counts.add(&outcome);
         match (&outcome, &replayed) {
             _ if self.options.json => self.print_json(call, &outcome, replayed.as_deref()),
-            (Outcome::Different, Some(replayed)) => self.print_difference(call, replayed),
-            (Outcome::Unanswered, _) => self.print_call("unanswered", call),
+            (ReplayOutcome::Different, Some(replayed)) => self.print_difference(call, replayed),
+            (ReplayOutcome::Unanswered, _) => self.print_call("unanswered", call),
             _ => Ok(()),
         }
     }
 
     /// Sends the arguments of a call, and waits for the answer.
-    fn send(&self, call: &TracedCall, arguments: &[u8]) -> Result<Answer, Failure> {
+    fn send(&self, call: &TracedCall, arguments: &[u8]) -> Result<ReplayAnswer, Failure> {
         let begun = Instant::now();
         let answer = with_timeout(self.options.timeout, || self.transact(call, arguments))?;
         // A service may answer with this status, too.
         if answer.as_ref().err() == Some(&StatusCode::TIMED_OUT)
             && begun.elapsed() >= self.options.timeout
         {
-            return Ok(Answer::Overdue);
+            return Ok(ReplayAnswer::Overdue);
         }
         let has_objects = answer.as_ref().is_ok_and(|reply| !reply.objects().is_empty());
         let replayed = with_answer(call, answer.map(|reply| reply.bytes().to_vec()));
-        Ok(Answer::Came { replayed: Box::new(replayed), has_objects })
+        Ok(ReplayAnswer::Came { replayed: Box::new(replayed), has_objects })
     }
 
     fn transact(
@@ -238,12 +238,12 @@ impl Replay<'_> {
     fn print_json(
         &self,
         call: &TracedCall,
-        outcome: &Outcome,
+        outcome: &ReplayOutcome,
         replayed: Option<&TracedCall>,
     ) -> Result<(), Failure> {
         let naming = self.methods.naming(&call.sent);
         let arguments = decoded_request(call, &self.methods, usize::MAX);
-        let is_different = matches!(outcome, Outcome::Different);
+        let is_different = matches!(outcome, ReplayOutcome::Different);
         let replayed = replayed.filter(|_| is_different);
         print_line(&ReplayLine {
             kind: outcome.kind(),
@@ -306,7 +306,7 @@ impl Replay<'_> {
     }
 }
 
-impl Outcome {
+impl ReplayOutcome {
     fn kind(&self) -> &'static str {
         match self {
             Self::Equal => "equal",
@@ -326,13 +326,13 @@ impl Outcome {
 }
 
 impl ReplayCounts {
-    fn add(&mut self, outcome: &Outcome) {
+    fn add(&mut self, outcome: &ReplayOutcome) {
         *match outcome {
-            Outcome::Equal => &mut self.equal,
-            Outcome::Different => &mut self.different,
-            Outcome::Sent => &mut self.oneways,
-            Outcome::Unanswered => &mut self.unanswered,
-            Outcome::Refused(refusal) => self.refused.entry(*refusal).or_default(),
+            ReplayOutcome::Equal => &mut self.equal,
+            ReplayOutcome::Different => &mut self.different,
+            ReplayOutcome::Sent => &mut self.oneways,
+            ReplayOutcome::Unanswered => &mut self.unanswered,
+            ReplayOutcome::Refused(refusal) => self.refused.entry(*refusal).or_default(),
         } += 1;
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn run(world: &WorldDir, request: &JoinRequest<'_>) -> Result<u8, Fai
     protocol::send(&socket, &WorldRequest::Run(invocation), &files)
         .map_err(failed("asking the world"))?;
     drop(files);
-    let client = Client { world, socket, signals };
+    let client = CommandCaller { world, socket, signals };
     let first = client.next()?;
     match first {
         WorldResponse::Started if !is_attached => Ok(0),
@@ -117,7 +117,7 @@ fn current_directory() -> PathBuf {
 }
 
 /// The caller of a command that runs.
-struct Client<'w> {
+struct CommandCaller<'w> {
     world: &'w WorldDir,
     socket: PacketSocket,
     signals: SignalStream,
@@ -132,7 +132,7 @@ enum Reaction {
     Nothing,
 }
 
-impl Client<'_> {
+impl CommandCaller<'_> {
     /// Waits for what the world tells next.
     fn next(&self) -> Result<WorldResponse, Failure> {
         let tried = || format!("hearing from the world '{}'", self.world.name);

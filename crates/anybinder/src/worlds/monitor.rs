@@ -40,7 +40,7 @@ pub(super) struct WorldMonitor {
     /// By this the world counts as running.
     pub(super) _mark: File,
     connections: Vec<ClientConnection>,
-    ending: Ending,
+    ending: WorldEnding,
 }
 
 /// When a world ends by itself.
@@ -54,7 +54,7 @@ pub(super) enum Lifetime {
 
 /// How far the world is on its way to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum WorldEnding {
     No,
     /// Its processes were asked, and are killed at this time.
     Asked(Instant),
@@ -84,7 +84,15 @@ impl WorldMonitor {
         mark: File,
     ) -> Self {
         let connections = Vec::new();
-        Self { world, listener, context, lifetime, _mark: mark, connections, ending: Ending::No }
+        Self {
+            world,
+            listener,
+            context,
+            lifetime,
+            _mark: mark,
+            connections,
+            ending: WorldEnding::No,
+        }
     }
 
     /// Serves clients until the world ends, and ends all processes that are left in it. Returns the failure, if the driver
@@ -93,7 +101,7 @@ impl WorldMonitor {
         let served = self.serve_until_over();
         if let Err(failure) = &served {
             failure.print();
-            self.ending = Ending::Killing;
+            self.ending = WorldEnding::Killing;
             // A second failure is left to the end of the world.
             let _ = self.serve_until_over();
         }
@@ -105,10 +113,10 @@ impl WorldMonitor {
 
     fn serve_until_over(&mut self) -> Result<(), Failure> {
         while !self.is_over()? {
-            if matches!(self.ending, Ending::Asked(when) if when <= Instant::now()) {
-                self.ending = Ending::Killing;
+            if matches!(self.ending, WorldEnding::Asked(when) if when <= Instant::now()) {
+                self.ending = WorldEnding::Killing;
             }
-            if self.ending == Ending::Killing {
+            if self.ending == WorldEnding::Killing {
                 descendants::signal(&[Signal::KILL], Some(self.world.driver().pid()));
             }
             self.wait()?;
@@ -118,9 +126,9 @@ impl WorldMonitor {
 
     fn is_over(&self) -> Result<bool, Failure> {
         let may_end = match (&self.lifetime, self.ending) {
-            (_, Ending::Asked(_) | Ending::Killing) => true,
-            (Lifetime::Kept | Lifetime::OfProcesses(Some(_)), Ending::No) => false,
-            (Lifetime::OfProcesses(None), Ending::No) => true,
+            (_, WorldEnding::Asked(_) | WorldEnding::Killing) => true,
+            (Lifetime::Kept | Lifetime::OfProcesses(Some(_)), WorldEnding::No) => false,
+            (Lifetime::OfProcesses(None), WorldEnding::No) => true,
         };
         let count = || processes::count_children(self.world.driver().pid());
         Ok(may_end && count().map_err(failed("counting the processes of the world"))? == 0)
@@ -129,9 +137,9 @@ impl WorldMonitor {
     /// Waits for an event, and handles it.
     fn wait(&mut self) -> Result<(), Failure> {
         let within = match self.ending {
-            Ending::No => None,
-            Ending::Asked(when) => Some(when.saturating_duration_since(Instant::now())),
-            Ending::Killing => Some(KILL_INTERVAL),
+            WorldEnding::No => None,
+            WorldEnding::Asked(when) => Some(when.saturating_duration_since(Instant::now())),
+            WorldEnding::Killing => Some(KILL_INTERVAL),
         };
         let creator = match &self.lifetime {
             Lifetime::OfProcesses(Some(creator)) => Some(creator.as_fd()),
@@ -229,7 +237,7 @@ impl WorldMonitor {
         invocation: Invocation,
         files: Vec<OwnedFd>,
     ) -> Result<Option<ConnectedCommand>, Failure> {
-        if self.ending != Ending::No {
+        if self.ending != WorldEnding::No {
             return Err(Failure::new("starting the command", "the world is about to end"));
         }
         let is_connected = files.len() > 1;
@@ -312,7 +320,7 @@ impl WorldMonitor {
     fn stop(&mut self, patience: Duration) {
         let when = Instant::now() + patience.min(PATIENCE_MAX);
         self.ending = match self.ending {
-            Ending::No => {
+            WorldEnding::No => {
                 let asked = [Signal::TERM, Signal::CONT];
                 descendants::signal(&asked, Some(self.world.driver().pid()));
                 // A shell at a terminal does not mind the other.
@@ -320,10 +328,10 @@ impl WorldMonitor {
                 for command in commands.filter(|command| command.has_terminal) {
                     let _ = command.process.signal(Signal::HUP);
                 }
-                Ending::Asked(when)
+                WorldEnding::Asked(when)
             }
-            Ending::Asked(before) => Ending::Asked(before.min(when)),
-            Ending::Killing => Ending::Killing,
+            WorldEnding::Asked(before) => WorldEnding::Asked(before.min(when)),
+            WorldEnding::Killing => WorldEnding::Killing,
         };
     }
 }

@@ -14,14 +14,14 @@ use crate::token::TokenKind;
 
 /// The members that a type may have beside constants and other types.
 #[derive(Clone, Copy)]
-enum Members {
+enum AllowedMembers {
     Fields,
     Methods,
 }
 
 /// The declarations between the braces of a type.
 #[derive(Default)]
-struct Body {
+struct TypeBody {
     constants: Vec<ConstantSyntax>,
     nested: Vec<Definition>,
     fields: Vec<FieldSyntax>,
@@ -64,17 +64,17 @@ impl Parser<'_, '_> {
         self.advance();
         let name = self.definition_name(keyword.is("parcelable"))?;
         let type_parameters = self.type_parameters()?;
-        let mut body = Body::default();
+        let mut body = TypeBody::default();
         let kind = match keyword.text {
             "enum" => DefinitionKind::Enumeration(self.enumerators()?),
             "interface" => {
-                body = self.body(Members::Methods)?;
+                body = self.body(AllowedMembers::Methods)?;
                 let methods = core::mem::take(&mut body.methods);
                 DefinitionKind::Interface { is_oneway, methods }
             }
             "parcelable" if !self.peek().is("{") => self.foreign()?,
             _ => {
-                body = self.body(Members::Fields)?;
+                body = self.body(AllowedMembers::Fields)?;
                 let fields = core::mem::take(&mut body.fields);
                 match keyword.text {
                     "union" => DefinitionKind::Union(fields),
@@ -82,7 +82,7 @@ impl Parser<'_, '_> {
                 }
             }
         };
-        let Body { constants, nested, .. } = body;
+        let TypeBody { constants, nested, .. } = body;
         let annotations = head.annotations;
         Ok(Definition { name, annotations, deprecated, type_parameters, kind, constants, nested })
     }
@@ -160,10 +160,10 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn body(&mut self, members: Members) -> Parsed<Body> {
+    fn body(&mut self, members: AllowedMembers) -> Parsed<TypeBody> {
         self.nested(|parser| {
             parser.expect("{")?;
-            let mut body = Body::default();
+            let mut body = TypeBody::default();
             while !parser.peek().is("}") && parser.peek().kind != TokenKind::End {
                 if parser.member(members, &mut body).is_err() {
                     parser.recover();
@@ -175,7 +175,7 @@ impl Parser<'_, '_> {
         })
     }
 
-    fn member(&mut self, members: Members, body: &mut Body) -> Parsed<()> {
+    fn member(&mut self, members: AllowedMembers, body: &mut TypeBody) -> Parsed<()> {
         let head = self.head()?;
         let next = self.peek();
         let is_oneway_interface = next.is("oneway") && self.peek_behind().is("interface");
@@ -187,8 +187,8 @@ impl Parser<'_, '_> {
             body.nested.push(self.definition_of(head)?);
         } else {
             match members {
-                Members::Fields => body.fields.push(self.field(head)?),
-                Members::Methods => body.methods.push(self.method(head)?),
+                AllowedMembers::Fields => body.fields.push(self.field(head)?),
+                AllowedMembers::Methods => body.methods.push(self.method(head)?),
             }
         }
         Ok(())

@@ -26,14 +26,14 @@ const PATIENCE_NS: f64 = 500e6;
 /// What looking for an area took in each way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AreaTimes {
-    pub(super) old: Option<Timed>,
-    pub(super) new: Timed,
+    pub(super) old: Option<TimedSearch>,
+    pub(super) new: TimedSearch,
     pub(super) ours_ns: f64,
 }
 
 /// The time of a search, and how often it began again.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Timed {
+pub(super) struct TimedSearch {
     pub(super) ns: f64,
     pub(super) again: u64,
 }
@@ -58,7 +58,7 @@ pub(super) fn measure(map: &[u64], bits: usize, cnt: usize) -> Result<AreaTimes,
         return Err(BenchError::WrongArea { cnt, bits, expected });
     }
 
-    let mut clocks = [Clock::default(); 3];
+    let mut clocks = [BestTime::default(); 3];
     for round in rounds(MIN_ROUNDS, BUDGET) {
         if old_area.is_some() {
             clocks[0].tick(round, || old(map));
@@ -68,21 +68,21 @@ pub(super) fn measure(map: &[u64], bits: usize, cnt: usize) -> Result<AreaTimes,
     }
     let [old_ns, new_ns, ours_ns] = clocks.map(|clock| clock.least_ns);
     Ok(AreaTimes {
-        old: old_area.map(|area| Timed { ns: old_ns, again: area.again }),
-        new: Timed { ns: new_ns, again: new_area.again },
+        old: old_area.map(|area| TimedSearch { ns: old_ns, again: area.again }),
+        new: TimedSearch { ns: new_ns, again: new_area.again },
         ours_ns,
     })
 }
 
 /// The shortest time of something that is done in turn with other things.
 #[derive(Debug, Clone, Copy, Default)]
-struct Clock {
+struct BestTime {
     least_ns: f64,
     repeats: u32,
     spent_ns: f64,
 }
 
-impl Clock {
+impl BestTime {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within bounds")]
     fn tick<T>(&mut self, round: u32, mut act: impl FnMut() -> T) {
         if round == 0 {

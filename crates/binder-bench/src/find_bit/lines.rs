@@ -64,7 +64,7 @@ impl Line {
     }
 
     /// Does what the line measures, and returns the time in nanoseconds and the steps.
-    fn run<F: Find>(self, fill: Fill, a: &[u64], b: &[u64]) -> (u64, u64) {
+    fn run<F: FindFamily>(self, fill: Fill, a: &[u64], b: &[u64]) -> (u64, u64) {
         let size = black_box(self.bits(fill));
         let (words, steps) = (size.div_ceil(64), &mut 0);
         let start;
@@ -161,14 +161,14 @@ pub(super) fn measure(line: Line, fill: Fill, a: &[u64], b: &[u64]) -> LineTimes
         let (a, b) = (black_box(a), black_box(b));
         let (ns, steps) = line.run::<Plain>(fill, a, b);
         (plain_ns, plain_iterations) = (plain_ns.min(ns), steps);
-        let (ns, steps) = line.run::<Ours>(fill, a, b);
+        let (ns, steps) = line.run::<OurSearch>(fill, a, b);
         (ours_ns, iterations) = (ours_ns.min(ns), steps);
     }
     LineTimes { plain_ns, ours_ns, iterations, plain_iterations }
 }
 
 /// A find family; answers `size` where there is nothing.
-trait Find {
+trait FindFamily {
     fn next(words: &[u64], size: usize, start: usize) -> usize;
     fn next_zero(words: &[u64], size: usize, start: usize) -> usize;
     fn last(words: &[u64], size: usize) -> usize;
@@ -181,7 +181,7 @@ trait Find {
 /// A word at a time.
 enum Plain {}
 
-impl Find for Plain {
+impl FindFamily for Plain {
     fn next(words: &[u64], size: usize, start: usize) -> usize {
         baselines::next_bit(words, size, start)
     }
@@ -211,9 +211,9 @@ impl Find for Plain {
     }
 }
 
-enum Ours {}
+enum OurSearch {}
 
-impl Find for Ours {
+impl FindFamily for OurSearch {
     fn next(words: &[u64], size: usize, start: usize) -> usize {
         bitsearch::next_bit(words, size, start).unwrap_or(size)
     }
@@ -270,7 +270,7 @@ mod tests {
         for (line, expected) in Line::ALL.into_iter().zip(expected) {
             let expected = expected as u64;
             assert_eq!(line.run::<Plain>(Fill::Sparse, &a, &b).1, expected, "{line:?}");
-            assert_eq!(line.run::<Ours>(Fill::Sparse, &a, &b).1, expected, "{line:?}");
+            assert_eq!(line.run::<OurSearch>(Fill::Sparse, &a, &b).1, expected, "{line:?}");
         }
     }
 }

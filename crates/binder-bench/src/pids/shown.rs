@@ -64,11 +64,11 @@ pub(super) fn run(
         let spare = shown / 10;
         let mut cold = Times::default();
         for _ in 1..COLD_RUNS {
-            let stage = Stage::set(&proc)?;
+            let stage = ProcStage::set(&proc)?;
             cold.take(tool, &stage)?;
             stage.strike()?;
         }
-        let stage = Stage::set(&proc)?;
+        let stage = ProcStage::set(&proc)?;
         cold.take(tool, &stage)?;
         rows.extend(cold.rows(tool, ShownState::Cold));
         let mut warm = Times::default();
@@ -144,7 +144,7 @@ fn print(rows: &[ShownRow], report: &mut BenchReport<'_>) -> Result<(), BenchErr
 }
 
 /// A view that is at /proc, or aside.
-struct Stage {
+struct ProcStage {
     table: Arc<ProcessTable>,
     /// The processes of the table, parents first.
     numbers: Vec<u32>,
@@ -154,13 +154,13 @@ struct Stage {
     is_fresh: bool,
 }
 
-impl AsRef<DetachedMount> for Stage {
+impl AsRef<DetachedMount> for ProcStage {
     fn as_ref(&self) -> &DetachedMount {
         &self.mount
     }
 }
 
-impl Stage {
+impl ProcStage {
     fn set(proc: &ProcDir) -> Result<Self, BenchError> {
         let tried = "making a view";
         let machine = Machine::like_this_one(proc, UPTIME).map_err(failed(tried))?;

@@ -24,9 +24,9 @@ const FAMILY_SIZE: u32 = 100;
 /// Each process has executed a program, as processes have: forks that only share the pages of their parent
 /// would be cheaper to show than those of any machine, and dearer to start.
 #[derive(Default)]
-pub(super) struct SleepingFamilies(VecDeque<Family>);
+pub(super) struct SleepingFamilies(VecDeque<SleeperFamily>);
 
-struct Family {
+struct SleeperFamily {
     head: Child,
     /// What keeps them asleep.
     input: Option<PipeWriter>,
@@ -59,7 +59,7 @@ impl SleepingFamilies {
     fn add(&mut self, count: u32) -> io::Result<()> {
         let mut rest = count;
         while rest > 0 {
-            let family = Family::start(rest.min(FAMILY_SIZE))?;
+            let family = SleeperFamily::start(rest.min(FAMILY_SIZE))?;
             rest -= family.count;
             self.0.push_back(family);
         }
@@ -67,7 +67,7 @@ impl SleepingFamilies {
     }
 }
 
-impl Family {
+impl SleeperFamily {
     fn start(count: u32) -> io::Result<Self> {
         let (stdin, input) = io::pipe()?;
         let mut command = Command::new("sh");
@@ -84,7 +84,7 @@ impl Family {
     }
 }
 
-impl Drop for Family {
+impl Drop for SleeperFamily {
     fn drop(&mut self) {
         drop(self.input.take());
         let _ = self.head.wait();

@@ -34,12 +34,12 @@ pub(super) trait ComparedTable: Sync {
 }
 
 /// `pidns`.
-pub(super) struct Ours {
+pub(super) struct OurTable {
     root: Arc<PidNamespace<()>>,
     innermost: Arc<PidNamespace<()>>,
 }
 
-impl ComparedTable for Ours {
+impl ComparedTable for OurTable {
     const NAME: &'static str = "ours";
 
     fn new(levels: u32) -> Self {
@@ -83,13 +83,13 @@ impl ComparedTable for Ours {
 }
 
 /// A process with a number in each namespace.
-struct Process {
+struct TableProcess {
     numbers: Vec<u32>,
 }
 
 /// A sorted tree for each namespace, under a lock.
 pub(super) struct Trees {
-    levels: Vec<RwLock<BTreeMap<u32, Arc<Process>>>>,
+    levels: Vec<RwLock<BTreeMap<u32, Arc<TableProcess>>>>,
     next: u32,
 }
 
@@ -133,8 +133,8 @@ impl ComparedTable for Trees {
 }
 
 impl Trees {
-    fn insert(&self, number: u32) -> Arc<Process> {
-        let process = Arc::new(Process { numbers: vec![number; self.levels.len()] });
+    fn insert(&self, number: u32) -> Arc<TableProcess> {
+        let process = Arc::new(TableProcess { numbers: vec![number; self.levels.len()] });
         for level in &self.levels {
             let mut level = level.write().unwrap_or_else(|poisoned| poisoned.into_inner());
             level.insert(number, process.clone());
@@ -142,14 +142,14 @@ impl Trees {
         process
     }
 
-    fn remove(&self, process: &Process) {
+    fn remove(&self, process: &TableProcess) {
         for (level, number) in self.levels.iter().zip(&process.numbers) {
             let mut level = level.write().unwrap_or_else(|poisoned| poisoned.into_inner());
             level.remove(number);
         }
     }
 
-    fn innermost(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<u32, Arc<Process>>> {
+    fn innermost(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<u32, Arc<TableProcess>>> {
         let innermost = self.levels.last().expect("at least one level");
         innermost.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -157,14 +157,14 @@ impl Trees {
 
 /// A bitmap for each namespace, one hash of level and number, and a lock for all.
 pub(super) struct BitmapAndHash {
-    state: Mutex<State>,
+    state: Mutex<BitmapsAndHash>,
     levels: u32,
 }
 
-struct State {
+struct BitmapsAndHash {
     bitmaps: Vec<Vec<u64>>,
     cursor: usize,
-    hash: HashMap<(u32, u32), Arc<Process>, BuildHasherDefault<Multiplier>>,
+    hash: HashMap<(u32, u32), Arc<TableProcess>, BuildHasherDefault<Multiplier>>,
 }
 
 /// Hashes small numbers as kernels do: by one multiplication each.
@@ -188,12 +188,12 @@ impl Hasher for Multiplier {
     }
 }
 
-impl State {
-    fn find(&self, levels: u32, number: u32) -> Option<&Process> {
+impl BitmapsAndHash {
+    fn find(&self, levels: u32, number: u32) -> Option<&TableProcess> {
         self.hash.get(&(levels - 1, number)).map(|process| &**process)
     }
 
-    fn insert(&mut self) -> Arc<Process> {
+    fn insert(&mut self) -> Arc<TableProcess> {
         let mut numbers = Vec::with_capacity(self.bitmaps.len());
         for bitmap in &mut self.bitmaps {
             let bits = PID_MAX_LIMIT as usize;
@@ -203,14 +203,14 @@ impl State {
             numbers.push(u32::try_from(free).expect("below the limit"));
         }
         self.cursor = *numbers.last().expect("at least one level") as usize + 1;
-        let process = Arc::new(Process { numbers });
+        let process = Arc::new(TableProcess { numbers });
         for (level, number) in (0..).zip(&process.numbers) {
             self.hash.insert((level, *number), process.clone());
         }
         process
     }
 
-    fn remove(&mut self, process: &Process) {
+    fn remove(&mut self, process: &TableProcess) {
         for (level, number) in (0..).zip(&process.numbers) {
             self.hash.remove(&(level, *number));
             let at = *number as usize;
@@ -225,7 +225,10 @@ impl ComparedTable for BitmapAndHash {
     fn new(levels: u32) -> Self {
         let bitmap = || vec![0; PID_MAX_LIMIT as usize / 64];
         let bitmaps = (0..levels).map(|_| bitmap()).collect();
-        Self { state: Mutex::new(State { bitmaps, cursor: 1, hash: HashMap::default() }), levels }
+        Self {
+            state: Mutex::new(BitmapsAndHash { bitmaps, cursor: 1, hash: HashMap::default() }),
+            levels,
+        }
     }
 
     fn allocate(&mut self) -> u32 {
@@ -263,7 +266,7 @@ impl ComparedTable for BitmapAndHash {
     fn destroy(&mut self) {
         let innermost = self.levels - 1;
         let mut state = self.locked();
-        let ended = |((level, _), process): (&(u32, u32), &Arc<Process>)| {
+        let ended = |((level, _), process): (&(u32, u32), &Arc<TableProcess>)| {
             (*level == innermost).then(|| process.clone())
         };
         let ended: Vec<_> = state.hash.iter().filter_map(ended).collect();
@@ -272,7 +275,7 @@ impl ComparedTable for BitmapAndHash {
 }
 
 impl BitmapAndHash {
-    fn locked(&self) -> std::sync::MutexGuard<'_, State> {
+    fn locked(&self) -> std::sync::MutexGuard<'_, BitmapsAndHash> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -296,7 +299,7 @@ mod tests {
     #[test]
     fn tables_find_what_they_gave_until_they_take_it_back() {
         for levels in [1, 3, 33] {
-            finds_what_it_gave::<Ours>(levels);
+            finds_what_it_gave::<OurTable>(levels);
             finds_what_it_gave::<Trees>(levels);
             finds_what_it_gave::<BitmapAndHash>(levels);
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::caller::{self, Echo, Round};
+use super::caller::{self, EchoPeer, Round};
 use super::files::{self, SentFile};
 use crate::actor::Actor;
 use crate::affinity;
@@ -19,7 +19,7 @@ pub(crate) enum Completions {
     Deferred,
 }
 
-struct Client {
+struct DriverClient {
     session: DriverSession,
     file: SentFile,
     /// How many files each call of the round brings.
@@ -41,12 +41,12 @@ pub(crate) fn start(
     Actor::start("binder client", |link| {
         core.map_or(Ok(()), affinity::pin_self)?;
         let (session, file) = (open(device)?, SentFile::open()?);
-        let client = Client { session, file, files: 0, loaded: Vec::new(), completions };
+        let client = DriverClient { session, file, files: 0, loaded: Vec::new(), completions };
         caller::play(link, &mut { client })
     })
 }
 
-impl Echo for Client {
+impl EchoPeer for DriverClient {
     fn prepare(&mut self, round: &Round) -> Result<(), BenchError> {
         self.files = round.files;
         let Some(completions) = self.completions else { return Ok(()) };

@@ -9,7 +9,7 @@ use crate::actor::ActorLink;
 use crate::error::BenchError;
 
 /// A peer that answers a message with the same message.
-pub(crate) trait Echo {
+pub(crate) trait EchoPeer {
     /// Gets ready for a round.
     fn prepare(&mut self, _round: &Round) -> Result<(), BenchError> {
         Ok(())
@@ -38,14 +38,14 @@ pub(crate) struct Timings {
 }
 
 /// Plays rounds with `echo` until there are no more orders.
-pub(crate) fn play(link: &mut ActorLink, echo: &mut impl Echo) -> Result<(), BenchError> {
+pub(crate) fn play(link: &mut ActorLink, echo: &mut impl EchoPeer) -> Result<(), BenchError> {
     while let Some(round) = link.receive()? {
         link.answer(&play_round(round, echo)?)?;
     }
     Ok(())
 }
 
-fn play_round(round: Round, echo: &mut impl Echo) -> Result<Timings, BenchError> {
+fn play_round(round: Round, echo: &mut impl EchoPeer) -> Result<Timings, BenchError> {
     // No two neighbours are alike, nor are two pages.
     let mut message: Vec<u8> = (0..round.bytes).map(|at| (at % 251) as u8).collect();
     let mut reply = Vec::with_capacity(message.len());
@@ -104,7 +104,7 @@ mod tests {
         calls: u32,
     }
 
-    impl Echo for Spoiler {
+    impl EchoPeer for Spoiler {
         fn round_trip(&mut self, message: &[u8], reply: &mut Vec<u8>) -> Result<(), BenchError> {
             reply.clear();
             reply.extend(message);

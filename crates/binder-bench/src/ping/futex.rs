@@ -6,7 +6,7 @@ use binder_os::shared_page::SharedPage;
 use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags};
 
-use super::caller::{self, Echo};
+use super::caller::{self, EchoPeer};
 use super::placement::Cores;
 use crate::actor::{Actor, ActorLink};
 use crate::affinity;
@@ -16,7 +16,7 @@ use crate::error::{BenchError, failed};
 /// more than its length.
 const IDLE: u32 = 0;
 
-struct Client<'page>(&'page SharedPage);
+struct FutexClient<'page>(&'page SharedPage);
 
 pub(super) fn start(room_bytes: usize, cores: Cores) -> Result<(Actor, Actor), BenchError> {
     let page = SharedPage::new(room_bytes).map_err(failed("sharing memory"))?;
@@ -27,12 +27,12 @@ pub(super) fn start(room_bytes: usize, cores: Cores) -> Result<(Actor, Actor), B
     server.expect_ready()?;
     let client = Actor::start("futex client", |link| {
         cores.client.map_or(Ok(()), affinity::pin_self)?;
-        caller::play(link, &mut Client(&page))
+        caller::play(link, &mut FutexClient(&page))
     })?;
     Ok((client, server))
 }
 
-impl Echo for Client<'_> {
+impl EchoPeer for FutexClient<'_> {
     fn round_trip(&mut self, message: &[u8], reply: &mut Vec<u8>) -> Result<(), BenchError> {
         self.0.write(message)?;
         let request = u32::try_from(message.len()).expect("lengths are given in 32 bits") + 1;

@@ -9,7 +9,7 @@ use binder::binder_impl::{
 };
 use binder::{Interface as _, SpIBinder, StatusCode};
 
-use super::caller::{self, Echo};
+use super::caller::{self, EchoPeer};
 use super::placement::Cores;
 use crate::actor::Actor;
 use crate::error::{BenchError, failed};
@@ -17,17 +17,17 @@ use crate::library;
 use crate::service::ECHO;
 
 /// The object behind handle 0.
-struct Service;
+struct PingService;
 
-struct Client(SpIBinder);
+struct LibraryClient(SpIBinder);
 
 /// Starts a server behind handle 0 of `device`, and a client of it.
 pub(super) fn start(device: &Path, cores: Cores) -> Result<(Actor, Actor), BenchError> {
     library::start(
         device,
         (cores.client, cores.server),
-        || Binder::new(Service).as_binder(),
-        |link, manager| caller::play(link, &mut Client(manager)),
+        || Binder::new(PingService).as_binder(),
+        |link, manager| caller::play(link, &mut LibraryClient(manager)),
     )
 }
 
@@ -35,7 +35,7 @@ fn refused(status: StatusCode) -> BenchError {
     failed("calling through the library")(io::Error::other(status))
 }
 
-impl Echo for Client {
+impl EchoPeer for LibraryClient {
     fn round_trip(&mut self, message: &[u8], reply: &mut Vec<u8>) -> Result<(), BenchError> {
         // As a program that is done with one answer when it calls for the next.
         *reply = Vec::new();
@@ -45,7 +45,7 @@ impl Echo for Client {
     }
 }
 
-impl Remotable for Service {
+impl Remotable for PingService {
     fn get_descriptor() -> &'static str {
         "anybinder.IEcho"
     }

@@ -11,7 +11,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-use super::caller::{self, Echo, Round};
+use super::caller::{self, EchoPeer, Round};
 use super::files::{MAX_FILES, SentFile};
 use super::placement::Cores;
 use crate::actor::Actor;
@@ -19,7 +19,7 @@ use crate::affinity;
 use crate::error::{BenchError, failed};
 use crate::stream;
 
-struct Client {
+struct StreamClient {
     end: UnixStream,
     file: SentFile,
     files: u32,
@@ -28,7 +28,7 @@ struct Client {
 /// Room for the files of a message.
 const FILES_BYTES: usize = rustix::cmsg_space!(ScmRights(MAX_FILES as usize));
 
-impl Echo for Client {
+impl EchoPeer for StreamClient {
     fn prepare(&mut self, round: &Round) -> Result<(), BenchError> {
         self.files = round.files;
         Ok(())
@@ -58,7 +58,7 @@ pub(super) fn start(cores: Cores, has_files: bool) -> Result<(Actor, Actor), Ben
     server.expect_ready()?;
     let client = Actor::start("socket client", |link| {
         cores.client.map_or(Ok(()), affinity::pin_self)?;
-        caller::play(link, &mut Client { end, file: SentFile::open()?, files: 0 })
+        caller::play(link, &mut StreamClient { end, file: SentFile::open()?, files: 0 })
     })?;
     Ok((client, server))
 }
@@ -120,7 +120,7 @@ mod tests {
     fn as_many_files_come_back_as_were_sent() {
         let (end, server) = stream::pair().unwrap();
         let serving = thread::spawn(move || serve(&server));
-        let mut client = Client { end, file: SentFile::open().unwrap(), files: 0 };
+        let mut client = StreamClient { end, file: SentFile::open().unwrap(), files: 0 };
         for (files, bytes) in [(1, 0), (1, 64), (MAX_FILES, stream::MESSAGE_MAX_BYTES)] {
             client.files = files;
             let message = vec![7; bytes];

@@ -51,7 +51,7 @@ pub(super) struct ClientLife {
 }
 
 /// A client at work.
-struct Client {
+struct SoakClient {
     session: DriverSession,
     life: u32,
     random: Random,
@@ -121,7 +121,7 @@ fn live(
     seed: u32,
     end: Instant,
 ) -> Result<(), BenchError> {
-    let mut client = Client {
+    let mut client = SoakClient {
         session: DriverSession::open_by(door, device)?,
         life,
         random: Random::new(seed ^ life.wrapping_mul(0x9e37_79b9)),
@@ -157,7 +157,7 @@ fn live(
     link.answer(&ClientLife { times_ns, refused: client.refused, is_abrupt })
 }
 
-impl Party for Client {
+impl Party for SoakClient {
     fn session(&mut self) -> &mut DriverSession {
         &mut self.session
     }
@@ -170,7 +170,7 @@ impl Party for Client {
     }
 }
 
-impl Client {
+impl SoakClient {
     fn act(&mut self, deed: Deed) -> Result<(), BenchError> {
         match deed {
             Deed::Call => self.echo(),

@@ -7,16 +7,16 @@ use std::path::Path;
 use crate::logs;
 
 /// How many of each kind there are.
-pub(super) type Counts = BTreeMap<String, u64>;
+pub(super) type SoakCounts = BTreeMap<String, u64>;
 
 /// Reads the counts of the driver of a device; `None` where it keeps no log that we may read.
-pub(super) fn read(device: &Path) -> Option<Counts> {
+pub(super) fn read(device: &Path) -> Option<SoakCounts> {
     let mut places = logs::places(device, "stats");
     places.find_map(|place| fs::read_to_string(place).ok()).map(|text| parse(&text))
 }
 
 /// Takes the lines `kind: active N total M` that come before those of single processes.
-fn parse(text: &str) -> Counts {
+fn parse(text: &str) -> SoakCounts {
     let totals = text.lines().take_while(|line| !line.starts_with("proc "));
     let counts = totals.filter_map(|line| {
         let (kind, rest) = line.split_once(": active ")?;
@@ -27,7 +27,7 @@ fn parse(text: &str) -> Counts {
 }
 
 /// Returns what there is more of than `before`.
-pub(super) fn left(before: &Counts, after: &Counts) -> Counts {
+pub(super) fn left(before: &SoakCounts, after: &SoakCounts) -> SoakCounts {
     let more = after.iter().filter_map(|(kind, &count)| {
         let more = count.saturating_sub(before.get(kind).copied().unwrap_or(0));
         (more > 0).then(|| (kind.clone(), more))

@@ -27,7 +27,7 @@ use crate::session::{DriverSession, ReceivedReturn, SessionDoor};
 
 /// What the server answers when it is asked how things are.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Progress {
+pub(super) struct ServerProgress {
     /// Transactions that have arrived.
     pub(super) served: u64,
     /// Objects that are kept.
@@ -40,18 +40,18 @@ pub(super) struct Progress {
 
 /// What all threads know.
 #[derive(Debug, Default)]
-struct Ledger {
-    progress: Progress,
+struct SoakLedger {
+    progress: ServerProgress,
     /// By the life of a client.
-    clients: HashMap<u32, Known>,
+    clients: HashMap<u32, KnownClient>,
     /// By the cookie of the link to its owner's death.
-    kept: HashMap<u64, Kept>,
+    kept: HashMap<u64, KeptObject>,
     last_cookie: u64,
 }
 
 /// The server's record of a client.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownClient {
     notes: u32,
     /// The cookies of its objects, the oldest first.
     kept: VecDeque<u64>,
@@ -59,7 +59,7 @@ struct Known {
 
 /// An object of a client.
 #[derive(Debug)]
-struct Kept {
+struct KeptObject {
     handle: u32,
     life: u32,
     /// Whether the link is being taken back.
@@ -74,10 +74,10 @@ pub(super) fn start(device: &Path, threads: u32, door: SessionDoor) -> Result<Ac
     let mut server = Actor::start("server of the soak", |link| {
         let session = DriverSession::open_by(door, device)?;
         become_context_manager(session.client())?;
-        let ledger = Arc::new(Mutex::new(Ledger::default()));
+        let ledger = Arc::new(Mutex::new(SoakLedger::default()));
         for _ in 0..threads {
             let mut worker =
-                Worker { session: session.for_another_thread(), ledger: Arc::clone(&ledger) };
+                ServerWorker { session: session.for_another_thread(), ledger: Arc::clone(&ledger) };
             let thread = thread::Builder::new().spawn(move || {
                 let Err(error) = worker.serve();
                 worker.ledger().progress.failure.get_or_insert(error.to_string());
@@ -95,18 +95,18 @@ pub(super) fn start(device: &Path, threads: u32, door: SessionDoor) -> Result<Ac
     Ok(server)
 }
 
-fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
+fn lock(ledger: &Mutex<SoakLedger>) -> MutexGuard<'_, SoakLedger> {
     // A thread that panicked has spoilt nothing that the others need to end the soak.
     ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A thread of the server.
-struct Worker {
+struct ServerWorker {
     session: DriverSession,
-    ledger: Arc<Mutex<Ledger>>,
+    ledger: Arc<Mutex<SoakLedger>>,
 }
 
-impl Party for Worker {
+impl Party for ServerWorker {
     fn session(&mut self) -> &mut DriverSession {
         &mut self.session
     }
@@ -123,8 +123,8 @@ impl Party for Worker {
     }
 }
 
-impl Worker {
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+impl ServerWorker {
+    fn ledger(&self) -> MutexGuard<'_, SoakLedger> {
         lock(&self.ledger)
     }
 
@@ -213,7 +213,7 @@ impl Worker {
         let ledger = &mut *ledger;
         ledger.last_cookie += 1;
         let cookie = ledger.last_cookie;
-        ledger.kept.insert(cookie, Kept { handle, life, is_unlinking: false });
+        ledger.kept.insert(cookie, KeptObject { handle, life, is_unlinking: false });
         ledger.progress.kept += 1;
         let session = &mut self.session;
         session.push(BC_INCREFS, &handle);

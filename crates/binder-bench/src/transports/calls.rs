@@ -34,7 +34,7 @@ pub(super) enum Op {
 
 /// An order to make calls.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct CallsOrder {
     pub(super) op: Op,
     pub(super) calls: u32,
 }
@@ -139,7 +139,7 @@ impl Remotable for Repeat {
 
 /// Plays orders on an object until there are no more.
 pub(super) fn play(link: &mut ActorLink, object: &SpIBinder) -> Result<(), BenchError> {
-    while let Some(Order { op, calls }) = link.receive()? {
+    while let Some(CallsOrder { op, calls }) = link.receive()? {
         let caller = BenchCaller::new(op);
         let call = || caller.call(object);
         let taken: Result<Vec<u64>, _> = time(calls, call, |back| caller.check(back)).collect();

@@ -27,14 +27,14 @@ enum Sessions {
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Order {
+struct ConcurrentOrder {
     sessions: Sessions,
     clients: u32,
     calls: u32,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Row {
+struct ConcurrentRow {
     transport: &'static str,
     op: &'static str,
     sessions: Sessions,
@@ -53,7 +53,7 @@ pub(super) fn run(rounds: u32, calls: u32, report: &mut BenchReport<'_>) -> Resu
         let mut tallies = numbers.map(|_| Samples::default());
         for round in 0..=rounds {
             for (clients, tally) in numbers.into_iter().zip(&mut tallies) {
-                let order = Order { sessions, clients, calls };
+                let order = ConcurrentOrder { sessions, clients, calls };
                 let per_second: u64 = client.ask_beside(&mut server, &order)?;
                 // The first warms up.
                 if round > 0 {
@@ -65,7 +65,8 @@ pub(super) fn run(rounds: u32, calls: u32, report: &mut BenchReport<'_>) -> Resu
         for (clients, calls_per_s) in numbers.into_iter().zip(medians) {
             let times_one = ratio(calls_per_s, medians[0]);
             let op = "ping";
-            let row = Row { transport: "rpc", op, sessions, clients, calls_per_s, times_one };
+            let row =
+                ConcurrentRow { transport: "rpc", op, sessions, clients, calls_per_s, times_one };
             report.record(&row)?;
             table.row([
                 sessions.name().into(),
@@ -97,7 +98,7 @@ fn play(link: &mut ActorLink, name: &str) -> Result<(), BenchError> {
 }
 
 /// Has all threads call, and returns how many calls they made in a second together.
-fn play_order(order: Order, name: &str) -> Result<u64, BenchError> {
+fn play_order(order: ConcurrentOrder, name: &str) -> Result<u64, BenchError> {
     let (sessions, connections) = match order.sessions {
         Sessions::Own => (order.clients, 1),
         Sessions::Shared => (1, 1),

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
-use super::calls::{Order, time};
+use super::calls::{CallsOrder, time};
 use crate::actor::{Actor, ActorLink};
 use crate::affinity;
 use crate::error::{BenchError, failed};
@@ -30,7 +30,7 @@ pub(super) fn start(core: Option<usize>) -> Result<(Actor, Actor), BenchError> {
 /// Before each round the client says how long messages will be, there and back.
 fn play(link: &mut ActorLink, mut socket: UnixStream) -> Result<(), BenchError> {
     let mut message = vec![7; MAX_BYTES];
-    while let Some(Order { op, calls }) = link.receive()? {
+    while let Some(CallsOrder { op, calls }) = link.receive()? {
         let (there, back) = op.on_the_wire();
         let announced = [there, back, calls as usize].map(|it| it.to_le_bytes()).concat();
         socket.write_all(&announced).map_err(failed("announcing a round"))?;

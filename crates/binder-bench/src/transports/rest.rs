@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Peer, Transport};
+use super::{Transport, TransportPeer};
 use crate::error::{BenchError, failed};
 
 /// How long no client calls.
@@ -15,19 +15,19 @@ const REST_S: u32 = 2;
 
 /// A line of the result.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Row {
+pub(super) struct RestRow {
     transport: Transport,
     op: &'static str,
     wakeups_per_s: f64,
 }
 
 /// Counts the wake-ups of a server that rests.
-pub(super) fn of_server(peer: &Peer) -> Result<Row, BenchError> {
+pub(super) fn of_server(peer: &TransportPeer) -> Result<RestRow, BenchError> {
     let before = switches(peer.server.pid())?;
     thread::sleep(Duration::from_secs(REST_S.into()));
     let wakeups = switches(peer.server.pid())?.saturating_sub(before);
     let wakeups_per_s = f64::from(wakeups) / f64::from(REST_S);
-    Ok(Row { transport: peer.transport, op: "rest", wakeups_per_s })
+    Ok(RestRow { transport: peer.transport, op: "rest", wakeups_per_s })
 }
 
 /// Returns how often all threads of a process have left the processor together: as often as they came
@@ -48,7 +48,7 @@ fn switches(pid: u32) -> Result<u32, BenchError> {
     Ok(count)
 }
 
-impl Row {
+impl RestRow {
     /// Says it for people.
     pub(super) fn text(&self) -> String {
         let (name, wakeups) = (self.transport.name(), self.wakeups_per_s);

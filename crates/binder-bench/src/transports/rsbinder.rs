@@ -6,7 +6,8 @@ use rsbinder::rpc::{RpcClientConfig, RpcServer, RpcSession};
 use rsbinder::{Binder, Interface, Parcel, Remotable, SIBinder, StatusCode};
 
 use super::calls::{
-    Back, Carried, DESCRIPTOR, Op, Order, REPEAT_BINDER, REPEAT_BYTES, REPEAT_STRING, failure, time,
+    Back, CallsOrder, Carried, DESCRIPTOR, Op, REPEAT_BINDER, REPEAT_BYTES, REPEAT_STRING, failure,
+    time,
 };
 use super::rpc::socket_name;
 use crate::actor::{Actor, ActorLink};
@@ -44,13 +45,13 @@ pub(super) fn start(core: Option<usize>) -> Result<(Actor, Actor), BenchError> {
 }
 
 /// Gives back what it gets.
-struct Repeat;
+struct RsbinderRepeat;
 
 fn new_service() -> SIBinder {
-    Binder::new(Repeat).as_binder()
+    Binder::new(RsbinderRepeat).as_binder()
 }
 
-impl Remotable for Repeat {
+impl Remotable for RsbinderRepeat {
     fn descriptor() -> &'static str {
         DESCRIPTOR
     }
@@ -87,7 +88,7 @@ impl Remotable for Repeat {
 }
 
 fn play(link: &mut ActorLink, object: &SIBinder) -> Result<(), BenchError> {
-    while let Some(Order { op, calls }) = link.receive()? {
+    while let Some(CallsOrder { op, calls }) = link.receive()? {
         let carried = Carried::by(op);
         let call = || match op {
             Op::Ping => object.ping_binder().map(|()| Back::Nothing),

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use super::Peer;
-use super::calls::{Op, Order};
+use super::TransportPeer;
+use super::calls::{CallsOrder, Op};
 use crate::error::{BenchError, failed};
 
 /// Calls of the shorter of two rounds; the longer has as many more.
@@ -15,19 +15,19 @@ const CALLS: u32 = 200;
 /// Each process is watched during a round and during one twice as long: what orders and answers
 /// take is the same in both.
 pub(super) fn of_one_call(
-    peer: &mut Peer,
+    peer: &mut TransportPeer,
     op: Op,
 ) -> Result<(Option<f64>, Option<f64>), BenchError> {
     let (client, server) = (peer.client.pid(), peer.server.pid());
     Ok((count(peer, op, client)?, count(peer, op, server)?))
 }
 
-fn count(peer: &mut Peer, op: Op, pid: u32) -> Result<Option<f64>, BenchError> {
+fn count(peer: &mut TransportPeer, op: Op, pid: u32) -> Result<Option<f64>, BenchError> {
     let mut during = |calls| -> Result<Option<u32>, BenchError> {
         let Some(watch) = Watch::start(pid)? else {
             return Ok(None);
         };
-        let _: Vec<u64> = peer.client.ask_beside(&mut peer.server, &Order { op, calls })?;
+        let _: Vec<u64> = peer.client.ask_beside(&mut peer.server, &CallsOrder { op, calls })?;
         watch.finish()
     };
     let (Some(short), Some(long)) = (during(CALLS)?, during(2 * CALLS)?) else {

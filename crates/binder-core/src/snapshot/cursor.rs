@@ -37,13 +37,13 @@ enum SnapshotPlace {
     DeadNodes(usize),
     /// The process in this slot or in one behind.
     Process(usize),
-    Part(ProcessKey, Part),
+    Part(ProcessKey, SnapshotPart),
     End,
 }
 
 /// The part of a process that is told next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Part {
+enum SnapshotPart {
     /// The thread after this one.
     Thread(Option<u32>),
     /// This transaction of the thread's stack.
@@ -141,7 +141,7 @@ impl Context {
                 Some((key, process)) => {
                     let view = Box::new(self.view_process(key, process));
                     items.push(SnapshotItem::Process(view));
-                    SnapshotPlace::Part(key, Part::Thread(None))
+                    SnapshotPlace::Part(key, SnapshotPart::Thread(None))
                 }
                 None => SnapshotPlace::Process(slot + 1),
             },
@@ -160,88 +160,92 @@ impl Context {
     fn tell_part(
         &self,
         process: &Process,
-        part: Part,
+        part: SnapshotPart,
         items: &mut Vec<SnapshotItem>,
-    ) -> Option<Part> {
+    ) -> Option<SnapshotPart> {
         let thread_of = |tid| {
             let key = *process.threads.get(&tid)?;
             Some((key, self.threads.get(key)?))
         };
         Some(match part {
-            Part::Thread(last) => match process.threads.range(after(last)).next() {
+            SnapshotPart::Thread(last) => match process.threads.range(after(last)).next() {
                 Some((&tid, &key)) => {
                     let thread = &self.threads[key];
                     items.push(SnapshotItem::Thread(self.view_thread(thread)));
                     match thread.stack {
-                        Some(top) => Part::Stack(tid, top),
-                        None => Part::ThreadWork(tid, None),
+                        Some(top) => SnapshotPart::Stack(tid, top),
+                        None => SnapshotPart::ThreadWork(tid, None),
                     }
                 }
-                None => Part::Node(None),
+                None => SnapshotPart::Node(None),
             },
-            Part::Stack(tid, transaction) => {
+            SnapshotPart::Stack(tid, transaction) => {
                 let entry = thread_of(tid)
                     .and_then(|(thread, _)| self.view_stack_entry(thread, transaction));
                 let next = entry.and_then(|(entry, next)| {
                     items.push(SnapshotItem::StackEntry(entry));
                     next
                 });
-                next.map_or(Part::ThreadWork(tid, None), |next| Part::Stack(tid, next))
+                next.map_or(SnapshotPart::ThreadWork(tid, None), |next| {
+                    SnapshotPart::Stack(tid, next)
+                })
             }
-            Part::ThreadWork(tid, last) => {
+            SnapshotPart::ThreadWork(tid, last) => {
                 let next = thread_of(tid).and_then(|(_, thread)| {
                     let (ticket, work) = thread.todo.after(last)?;
                     let view = self.view_work(Some::<&Thread>(thread), work);
                     items.extend(view.map(SnapshotItem::ThreadWork));
-                    Some(Part::ThreadWork(tid, Some(ticket)))
+                    Some(SnapshotPart::ThreadWork(tid, Some(ticket)))
                 });
-                next.unwrap_or(Part::Thread(Some(tid)))
+                next.unwrap_or(SnapshotPart::Thread(Some(tid)))
             }
-            Part::Node(last) => match process.nodes.range(after(last)).next() {
+            SnapshotPart::Node(last) => match process.nodes.range(after(last)).next() {
                 Some((&ptr, &key)) => match self.nodes.get(key) {
                     Some(node) => {
                         items.push(SnapshotItem::Node(self.view_node(node)));
                         if node.async_todo.is_empty() {
-                            Part::Node(Some(ptr))
+                            SnapshotPart::Node(Some(ptr))
                         } else {
-                            Part::Oneway(ptr, None)
+                            SnapshotPart::Oneway(ptr, None)
                         }
                     }
-                    None => Part::Node(Some(ptr)),
+                    None => SnapshotPart::Node(Some(ptr)),
                 },
-                None => Part::Reference(0),
+                None => SnapshotPart::Reference(0),
             },
-            Part::Oneway(ptr, last) => {
+            SnapshotPart::Oneway(ptr, last) => {
                 let node = process.nodes.get(&ptr).and_then(|key| self.nodes.get(*key));
                 match node.and_then(|node| node.async_todo.after(last)) {
                     Some(oneway) => {
                         let view = self.view_transaction(oneway);
                         items.push(SnapshotItem::WaitingOneway(view));
-                        Part::Oneway(ptr, Some(oneway))
+                        SnapshotPart::Oneway(ptr, Some(oneway))
                     }
-                    None => Part::Node(Some(ptr)),
+                    None => SnapshotPart::Node(Some(ptr)),
                 }
             }
-            Part::Reference(first) if first >= process.handles.slots() => Part::Buffer(None),
-            Part::Reference(first) => {
+            SnapshotPart::Reference(first) if first >= process.handles.slots() => {
+                SnapshotPart::Buffer(None)
+            }
+            SnapshotPart::Reference(first) => {
                 let mut slots = first..first + SLOTS_OF_STEP;
                 let view = slots.find_map(|slot| self.view_reference(process.handles.at(slot)?));
                 items.extend(view.map(SnapshotItem::Reference));
-                Part::Reference(slots.start)
+                SnapshotPart::Reference(slots.start)
             }
-            Part::Buffer(last) => {
+            SnapshotPart::Buffer(last) => {
                 match process.mapping.as_ref().and_then(|mapping| mapping.after(last)) {
                     Some(buffer) => {
                         items.push(SnapshotItem::Buffer(self.view_buffer(buffer)));
-                        Part::Buffer(Some(buffer.layout.start))
+                        SnapshotPart::Buffer(Some(buffer.layout.start))
                     }
-                    None => Part::Work(None),
+                    None => SnapshotPart::Work(None),
                 }
             }
-            Part::Work(last) => {
+            SnapshotPart::Work(last) => {
                 let (ticket, work) = process.todo.after(last)?;
                 items.extend(self.view_work(None, work).map(SnapshotItem::Work));
-                Part::Work(Some(ticket))
+                SnapshotPart::Work(Some(ticket))
             }
         })
     }

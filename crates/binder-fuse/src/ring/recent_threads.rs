@@ -33,7 +33,7 @@ pub(super) struct RecentThreads {
     processors: u32,
     requests: u32,
     threads: u32,
-    place: Place,
+    place: ThreadPlace,
     exceed_processors: bool,
     /// Where the driver had better run, too.
     common_cpu: Option<u32>,
@@ -41,7 +41,7 @@ pub(super) struct RecentThreads {
 
 /// Where threads run.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum ThreadPlace {
     Unknown,
     On(u32),
     Apart,
@@ -56,16 +56,16 @@ impl Default for RecentThreads {
 impl RecentThreads {
     fn new(processors: u32) -> Self {
         let exceed_processors = processors == 1;
-        let (place, common_cpu) = (Place::Unknown, None);
+        let (place, common_cpu) = (ThreadPlace::Unknown, None);
         Self { processors, requests: 0, threads: 0, place, exceed_processors, common_cpu }
     }
 
     /// Notes where the threads of requests ran, which are counted next: `NO_CPU` if that is not known, or is not one processor.
     pub(super) fn note_cpu(&mut self, cpu: u32) {
         self.place = match self.place {
-            Place::Unknown if cpu != NO_CPU => Place::On(cpu),
-            Place::On(known) if known == cpu => Place::On(cpu),
-            Place::Unknown | Place::On(_) | Place::Apart => Place::Apart,
+            ThreadPlace::Unknown if cpu != NO_CPU => ThreadPlace::On(cpu),
+            ThreadPlace::On(known) if known == cpu => ThreadPlace::On(cpu),
+            ThreadPlace::Unknown | ThreadPlace::On(_) | ThreadPlace::Apart => ThreadPlace::Apart,
         };
     }
 
@@ -78,10 +78,10 @@ impl RecentThreads {
         }
         self.exceed_processors = self.processors == 1 || self.threads > self.processors;
         self.common_cpu = match self.place {
-            Place::On(cpu) if self.threads <= PAIR => Some(cpu),
-            Place::Unknown | Place::On(_) | Place::Apart => None,
+            ThreadPlace::On(cpu) if self.threads <= PAIR => Some(cpu),
+            ThreadPlace::Unknown | ThreadPlace::On(_) | ThreadPlace::Apart => None,
         };
-        (self.requests, self.threads, self.place) = (0, 0, Place::Unknown);
+        (self.requests, self.threads, self.place) = (0, 0, ThreadPlace::Unknown);
         true
     }
 

@@ -35,7 +35,7 @@ const LOOKS: u32 = 2000;
 pub(crate) struct RingWatcher {
     /// What the thread sleeps on, beside the bells: not 0 if there is news.
     news: AtomicU32,
-    newcomers: Mutex<Vec<Watched>>,
+    newcomers: Mutex<Vec<WatchedClient>>,
     /// For the thread, and for one that takes its place.
     list: Mutex<WatchList>,
     is_over: AtomicBool,
@@ -43,7 +43,7 @@ pub(crate) struct RingWatcher {
 
 #[derive(Debug, Default)]
 pub(crate) struct WatchList {
-    watched: Vec<Watched>,
+    watched: Vec<WatchedClient>,
     recent_threads: RecentThreads,
     urgency: Urgency,
     /// When it last woke up, which stands for the time of all requests until it sleeps again.
@@ -54,7 +54,7 @@ pub(crate) struct WatchList {
 
 /// A client that is watched.
 #[derive(Debug)]
-struct Watched {
+struct WatchedClient {
     file: Arc<ClientFile>,
     ring: Arc<RingFile>,
     /// When it last posted something.
@@ -75,7 +75,7 @@ impl RingWatcher {
         }
         let (file, ring) = (file.clone(), ring.clone());
         let watched =
-            Watched { file, ring, seen_at: Instant::now(), cpu: 0, recent: 0, in_vain: 0 };
+            WatchedClient { file, ring, seen_at: Instant::now(), cpu: 0, recent: 0, in_vain: 0 };
         self.newcomers.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
         self.tell();
     }
@@ -132,7 +132,7 @@ impl WatchList {
         let mut newcomers = watcher.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
         for newcomer in newcomers.drain(..) {
             if self.watched.len() >= MAX_BELLS {
-                let users: Vec<_> = self.watched.iter().map(Watched::user).collect();
+                let users: Vec<_> = self.watched.iter().map(WatchedClient::user).collect();
                 let user = who_gives_way(newcomer.user(), &users);
                 let Some(loser) = users.iter().position(|it| Some(*it) == user) else {
                     newcomer.leave();
@@ -237,7 +237,7 @@ impl WatchList {
     /// Goes to the processor of two threads that make all requests, if each has waited for the other; stays there while there are
     /// such. What else runs on their processor may be theirs: so not while another user is watched.
     fn follow_clients(&self, all_waited: bool) {
-        let mut users = self.watched.iter().map(Watched::user);
+        let mut users = self.watched.iter().map(WatchedClient::user);
         let first = users.next();
         let is_one_users = users.all(|user| Some(user) == first);
         let pair = self.recent_threads.common_cpu().filter(|_| all_waited && is_one_users);
@@ -262,7 +262,7 @@ fn note_move(moved: io::Result<()>) {
     }
 }
 
-impl Watched {
+impl WatchedClient {
     fn user(&self) -> u32 {
         self.file.payer().uid
     }

@@ -22,7 +22,7 @@ use crate::report::{DriverFigures, ReportCursor, ReportSlice};
 use crate::shared::SessionShared;
 
 /// The tables of all devices.
-struct Report {
+struct DeviceTables {
     /// The last has no name, and what devices counted that are gone.
     devices: Vec<DeviceReport>,
     interfaces: Interfaces,
@@ -90,7 +90,11 @@ impl SessionShared {
 
     /// Takes all tables down, while that `is_wanted`; in between, others have their turn, for as long as each slice has
     /// taken.
-    fn take_report(&self, shows_interfaces: bool, is_wanted: impl Fn() -> bool) -> Option<Report> {
+    fn take_report(
+        &self,
+        shows_interfaces: bool,
+        is_wanted: impl Fn() -> bool,
+    ) -> Option<DeviceTables> {
         let mut building: Vec<(String, LockUsage, Doors, SnapshotBuilder)> = Vec::new();
         let mut interfaces = Interfaces::default();
         let mut next = ReportCursor::new(shows_interfaces);
@@ -133,12 +137,12 @@ impl SessionShared {
             lock: None,
         };
         let devices = built.chain([removed]).collect();
-        Some(Report { devices, interfaces })
+        Some(DeviceTables { devices, interfaces })
     }
 
     /// The text of a log.
-    fn text(&self, report: &Report, log: LongLog) -> String {
-        let Report { devices, interfaces } = report;
+    fn text(&self, report: &DeviceTables, log: LongLog) -> String {
+        let DeviceTables { devices, interfaces } = report;
         let hash = |pointer: u64| self.log_queue.obscurity.hash_one(pointer);
         let hashed = Pointers::Hashed(&hash);
         match log {

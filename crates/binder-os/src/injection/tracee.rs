@@ -14,29 +14,29 @@ use super::{Answered, InjectionError};
 use crate::thread_status::ThreadStatus;
 
 /// A request of ptrace(2).
-type Request = libc::c_long;
+type PtraceRequest = libc::c_long;
 
-const PEEK_TEXT: Request = 1;
+const PEEK_TEXT: PtraceRequest = 1;
 #[cfg(target_arch = "x86_64")]
-const POKE_USER: Request = 6;
-const CONTINUE: Request = 7;
-const SINGLE_STEP: Request = 9;
+const POKE_USER: PtraceRequest = 6;
+const CONTINUE: PtraceRequest = 7;
+const SINGLE_STEP: PtraceRequest = 9;
 /// Here these have registers of their own kind only, and every kernel has them.
 #[cfg(target_arch = "x86_64")]
-const GET_REGISTERS: Request = 12;
+const GET_REGISTERS: PtraceRequest = 12;
 #[cfg(target_arch = "x86_64")]
-const SET_REGISTERS: Request = 13;
+const SET_REGISTERS: PtraceRequest = 13;
 /// Here there are requests for sets of registers alone.
 #[cfg(target_arch = "aarch64")]
-const GET_REGISTERS: Request = 0x4204;
+const GET_REGISTERS: PtraceRequest = 0x4204;
 #[cfg(target_arch = "aarch64")]
-const SET_REGISTERS: Request = 0x4205;
-const DETACH: Request = 17;
-const TO_SYSTEM_CALL: Request = 24;
-const SEIZE: Request = 0x4206;
-const INTERRUPT: Request = 0x4207;
-const GET_SIGNAL_MASK: Request = 0x420a;
-const SET_SIGNAL_MASK: Request = 0x420b;
+const SET_REGISTERS: PtraceRequest = 0x4205;
+const DETACH: PtraceRequest = 17;
+const TO_SYSTEM_CALL: PtraceRequest = 24;
+const SEIZE: PtraceRequest = 0x4206;
+const INTERRUPT: PtraceRequest = 0x4207;
+const GET_SIGNAL_MASK: PtraceRequest = 0x420a;
+const SET_SIGNAL_MASK: PtraceRequest = 0x420b;
 
 /// PTRACE_O_SUSPEND_SECCOMP: the thread's own filters let our calls pass. For CAP_SYS_ADMIN only.
 const SUSPEND_SECCOMP: u64 = 1 << 21;
@@ -53,7 +53,7 @@ pub(super) struct Tracee {
     tid: u32,
     stepping: Stepping,
     /// What it was stopped with, once that is known.
-    kept: Option<Kept>,
+    kept: Option<KeptRegisters>,
     /// What its system call is to return instead.
     result: Option<i32>,
     is_alive: bool,
@@ -64,7 +64,7 @@ pub(super) struct Tracee {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Kept {
+struct KeptRegisters {
     registers: Registers,
     signal_mask: u64,
     /// It can be made to call.
@@ -83,7 +83,7 @@ enum Stepping {
 
 /// How a thread stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+enum TraceeStop {
     Trap,
     Signal(i32),
     /// Because it was told to, or together with its process.
@@ -152,10 +152,10 @@ impl Tracee {
         loop {
             self.resume(TO_SYSTEM_CALL)?;
             match self.wait()? {
-                Stop::Signal(AT_SYSTEM_CALL) => break,
-                Stop::Signal(signal) => return Ok(i64::from(signal).cast_unsigned()),
-                Stop::Trap => return Ok(i64::from(libc::SIGTRAP).cast_unsigned()),
-                Stop::Event => {}
+                TraceeStop::Signal(AT_SYSTEM_CALL) => break,
+                TraceeStop::Signal(signal) => return Ok(i64::from(signal).cast_unsigned()),
+                TraceeStop::Trap => return Ok(i64::from(libc::SIGTRAP).cast_unsigned()),
+                TraceeStop::Event => {}
             }
         }
         let mut range = libc::iovec {
@@ -189,9 +189,9 @@ impl Tracee {
         };
         loop {
             match tracee.wait()? {
-                Stop::Event => return Ok((tracee, answered)),
+                TraceeStop::Event => return Ok((tracee, answered)),
                 // The stop that we asked for comes before any signal; this one is not expected.
-                Stop::Trap | Stop::Signal(_) => tracee.resume(CONTINUE)?,
+                TraceeStop::Trap | TraceeStop::Signal(_) => tracee.resume(CONTINUE)?,
             }
         }
     }
@@ -214,7 +214,7 @@ impl Tracee {
         // SAFETY: the kernel writes eight bytes to `place`, a word that lives through the call.
         let got = unsafe { raw_ptrace(GET_SIGNAL_MASK, self.tid, MASK_BYTES, place) };
         got.map_err(|_| self.lost())?;
-        self.kept = Some(Kept { registers, signal_mask, is_callable });
+        self.kept = Some(KeptRegisters { registers, signal_mask, is_callable });
         // Signals wait until the thread is back in its own program.
         self.set_signal_mask(!TRAP_BIT)
     }
@@ -240,7 +240,7 @@ impl Tracee {
         loop {
             self.resume(request)?;
             match self.wait()? {
-                Stop::Trap => {
+                TraceeStop::Trap => {
                     let registers = self.registers()?;
                     // Another process may have sent a SIGTRAP before the instruction.
                     stops -= u32::from(registers.is_at(&kept.registers));
@@ -248,8 +248,8 @@ impl Tracee {
                         return Ok(registers.value());
                     }
                 }
-                Stop::Signal(signal) => self.is_to_stop |= signal == libc::SIGSTOP,
-                Stop::Event => {}
+                TraceeStop::Signal(signal) => self.is_to_stop |= signal == libc::SIGSTOP,
+                TraceeStop::Event => {}
             }
         }
     }
@@ -266,14 +266,14 @@ impl Tracee {
         loop {
             self.resume(CONTINUE)?;
             match self.wait()? {
-                Stop::Event => return Ok(()),
-                Stop::Trap => {}
-                Stop::Signal(signal) => self.is_to_stop |= signal == libc::SIGSTOP,
+                TraceeStop::Event => return Ok(()),
+                TraceeStop::Trap => {}
+                TraceeStop::Signal(signal) => self.is_to_stop |= signal == libc::SIGSTOP,
             }
         }
     }
 
-    fn wait(&mut self) -> Result<Stop, InjectionError> {
+    fn wait(&mut self) -> Result<TraceeStop, InjectionError> {
         let mut status = 0;
         let waited = loop {
             let tid = self.tid.cast_signed();
@@ -288,13 +288,13 @@ impl Tracee {
             return Err(InjectionError::Gone);
         }
         Ok(match (status >> 16, libc::WSTOPSIG(status)) {
-            (0, libc::SIGTRAP) => Stop::Trap,
-            (0, signal) => Stop::Signal(signal),
-            (_, _) => Stop::Event,
+            (0, libc::SIGTRAP) => TraceeStop::Trap,
+            (0, signal) => TraceeStop::Signal(signal),
+            (_, _) => TraceeStop::Event,
         })
     }
 
-    fn resume(&mut self, request: Request) -> Result<(), InjectionError> {
+    fn resume(&mut self, request: PtraceRequest) -> Result<(), InjectionError> {
         ptrace(request, self.tid, 0, 0).map_err(|_| self.lost())
     }
 
@@ -395,7 +395,7 @@ fn refused_to_seize(errno: Errno) -> InjectionError {
 }
 
 /// A request that touches no memory of ours.
-fn ptrace(request: Request, tid: u32, address: u64, data: u64) -> Result<(), Errno> {
+fn ptrace(request: PtraceRequest, tid: u32, address: u64, data: u64) -> Result<(), Errno> {
     debug_assert!(!matches!(request, PEEK_TEXT | GET_REGISTERS | GET_SIGNAL_MASK));
     // SAFETY: the other requests take numbers only, or are made with a pointer elsewhere.
     unsafe { raw_ptrace(request, tid, address, data) }
@@ -408,7 +408,7 @@ fn ptrace(request: Request, tid: u32, address: u64, data: u64) -> Result<(), Err
 /// `place` must be the address of a `user_regs_struct`, to be written to or read from.
 #[cfg(target_arch = "x86_64")]
 unsafe fn move_registers(
-    request: Request,
+    request: PtraceRequest,
     tid: u32,
     place: u64,
     len_bytes: usize,
@@ -424,7 +424,7 @@ unsafe fn move_registers(
 /// `place` must be the address of a `user_regs_struct`, to be written to or read from, and `len_bytes` at most its length.
 #[cfg(target_arch = "aarch64")]
 unsafe fn move_registers(
-    request: Request,
+    request: PtraceRequest,
     tid: u32,
     place: u64,
     len_bytes: usize,
@@ -445,7 +445,12 @@ unsafe fn move_registers(
 /// # Safety
 ///
 /// `data` must be what the request wants: often a pointer, to be read from or written to.
-unsafe fn raw_ptrace(request: Request, tid: u32, address: u64, data: u64) -> Result<(), Errno> {
+unsafe fn raw_ptrace(
+    request: PtraceRequest,
+    tid: u32,
+    address: u64,
+    data: u64,
+) -> Result<(), Errno> {
     // SAFETY: the caller vouches for `data`; nothing else is a pointer of ours.
     let result = unsafe { libc::syscall(libc::SYS_ptrace, request, tid, address, data) };
     if result >= 0 {

@@ -71,7 +71,7 @@ enum To {
 
 /// One step of the program. A comparison that does not hold goes on with the next step.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum FilterStep {
     /// What follows is where `To` leads.
     Place(To),
     Load(u32),
@@ -87,78 +87,78 @@ enum Step {
 /// Returns the program, or nothing where we do not know the architecture.
 pub(super) fn program() -> Option<Vec<libc::sock_filter>> {
     let (ours, of_32_bits) = ARCHITECTURES?;
-    let other = Step::UnlessEqual(ours, To::Calls32);
-    let mut steps = vec![Step::Load(ARCH), other, Step::Load(NUMBER)];
+    let other = FilterStep::UnlessEqual(ours, To::Calls32);
+    let mut steps = vec![FilterStep::Load(ARCH), other, FilterStep::Load(NUMBER)];
     if cfg!(target_arch = "x86_64") {
-        steps.push(Step::IfAtLeast(FIRST_X32_CALL, To::Pass));
+        steps.push(FilterStep::IfAtLeast(FIRST_X32_CALL, To::Pass));
     }
     steps.extend([
-        Step::IfEqual(number(libc::SYS_ioctl), To::Ioctl),
-        Step::IfEqual(number(libc::SYS_mount), To::Mount),
-        Step::IfEqual(number(libc::SYS_fsopen), To::Trap),
-        Step::IfEqual(number(libc::SYS_fsconfig), To::Trap),
-        Step::IfEqual(number(libc::SYS_fsmount), To::Trap),
-        Step::IfEqual(number(libc::SYS_move_mount), To::Trap),
-        Step::IfEqual(number(libc::SYS_restart_syscall), To::Diversion),
-        Step::IfEqual(number(libc::SYS_prctl), To::Control),
-        Step::IfEqual(number(libc::SYS_seccomp), To::Filter),
-        Step::Return(libc::SECCOMP_RET_ALLOW),
-        Step::Place(To::Calls32),
-        Step::UnlessEqual(of_32_bits, To::Pass),
-        Step::Load(NUMBER),
-        Step::IfEqual(IOCTL_32, To::Ioctl),
-        Step::IfEqual(MOUNT_32, To::Mount),
-        Step::Return(libc::SECCOMP_RET_ALLOW),
-        Step::Place(To::Ioctl),
-        Step::Load(low(1)),
-        Step::IfEqual(BINDER_THREAD_EXIT, To::NullArgument),
-        Step::IfEqual(BINDER_SET_CONTEXT_MGR, To::NullArgument),
-        Step::Return(libc::SECCOMP_RET_ALLOW),
-        Step::Place(To::NullArgument),
-        Step::Load(low(2)),
-        Step::UnlessEqual(0, To::Pass),
-        Step::Load(high(2)),
-        Step::UnlessEqual(0, To::Pass),
-        Step::Return(libc::SECCOMP_RET_USER_NOTIF),
-        Step::Place(To::Mount),
-        Step::Load(low(3)),
-        Step::Mask(MS_MGC_MSK),
-        Step::IfEqual(MS_MGC_VAL, To::MountOfOld),
-        Step::Load(low(3)),
-        Step::UnlessAnyBit(NO_FILE_SYSTEM, To::Trap),
-        Step::Return(libc::SECCOMP_RET_ALLOW),
-        Step::Place(To::MountOfOld),
-        Step::Load(low(3)),
-        Step::Mask(!MS_MGC_MSK),
-        Step::UnlessAnyBit(NO_FILE_SYSTEM, To::Trap),
+        FilterStep::IfEqual(number(libc::SYS_ioctl), To::Ioctl),
+        FilterStep::IfEqual(number(libc::SYS_mount), To::Mount),
+        FilterStep::IfEqual(number(libc::SYS_fsopen), To::Trap),
+        FilterStep::IfEqual(number(libc::SYS_fsconfig), To::Trap),
+        FilterStep::IfEqual(number(libc::SYS_fsmount), To::Trap),
+        FilterStep::IfEqual(number(libc::SYS_move_mount), To::Trap),
+        FilterStep::IfEqual(number(libc::SYS_restart_syscall), To::Diversion),
+        FilterStep::IfEqual(number(libc::SYS_prctl), To::Control),
+        FilterStep::IfEqual(number(libc::SYS_seccomp), To::Filter),
+        FilterStep::Return(libc::SECCOMP_RET_ALLOW),
+        FilterStep::Place(To::Calls32),
+        FilterStep::UnlessEqual(of_32_bits, To::Pass),
+        FilterStep::Load(NUMBER),
+        FilterStep::IfEqual(IOCTL_32, To::Ioctl),
+        FilterStep::IfEqual(MOUNT_32, To::Mount),
+        FilterStep::Return(libc::SECCOMP_RET_ALLOW),
+        FilterStep::Place(To::Ioctl),
+        FilterStep::Load(low(1)),
+        FilterStep::IfEqual(BINDER_THREAD_EXIT, To::NullArgument),
+        FilterStep::IfEqual(BINDER_SET_CONTEXT_MGR, To::NullArgument),
+        FilterStep::Return(libc::SECCOMP_RET_ALLOW),
+        FilterStep::Place(To::NullArgument),
+        FilterStep::Load(low(2)),
+        FilterStep::UnlessEqual(0, To::Pass),
+        FilterStep::Load(high(2)),
+        FilterStep::UnlessEqual(0, To::Pass),
+        FilterStep::Return(libc::SECCOMP_RET_USER_NOTIF),
+        FilterStep::Place(To::Mount),
+        FilterStep::Load(low(3)),
+        FilterStep::Mask(MS_MGC_MSK),
+        FilterStep::IfEqual(MS_MGC_VAL, To::MountOfOld),
+        FilterStep::Load(low(3)),
+        FilterStep::UnlessAnyBit(NO_FILE_SYSTEM, To::Trap),
+        FilterStep::Return(libc::SECCOMP_RET_ALLOW),
+        FilterStep::Place(To::MountOfOld),
+        FilterStep::Load(low(3)),
+        FilterStep::Mask(!MS_MGC_MSK),
+        FilterStep::UnlessAnyBit(NO_FILE_SYSTEM, To::Trap),
         // No call that the kernel itself makes again has this there.
-        Step::Place(To::Diversion),
-        Step::Load(low(1)),
-        Step::IfEqual(BINDER_WRITE_READ, To::Trap),
-        Step::Return(libc::SECCOMP_RET_ALLOW),
-        Step::Place(To::Control),
-        Step::Load(low(0)),
-        Step::IfEqual(PR_SET_SECCOMP, To::Trap),
-        Step::Return(libc::SECCOMP_RET_ALLOW),
-        Step::Place(To::Filter),
-        Step::Load(low(0)),
-        Step::IfEqual(libc::SECCOMP_SET_MODE_STRICT, To::Trap),
-        Step::IfEqual(libc::SECCOMP_SET_MODE_FILTER, To::Trap),
-        Step::Place(To::Pass),
-        Step::Return(libc::SECCOMP_RET_ALLOW),
-        Step::Place(To::Trap),
-        Step::Return(libc::SECCOMP_RET_USER_NOTIF),
+        FilterStep::Place(To::Diversion),
+        FilterStep::Load(low(1)),
+        FilterStep::IfEqual(BINDER_WRITE_READ, To::Trap),
+        FilterStep::Return(libc::SECCOMP_RET_ALLOW),
+        FilterStep::Place(To::Control),
+        FilterStep::Load(low(0)),
+        FilterStep::IfEqual(PR_SET_SECCOMP, To::Trap),
+        FilterStep::Return(libc::SECCOMP_RET_ALLOW),
+        FilterStep::Place(To::Filter),
+        FilterStep::Load(low(0)),
+        FilterStep::IfEqual(libc::SECCOMP_SET_MODE_STRICT, To::Trap),
+        FilterStep::IfEqual(libc::SECCOMP_SET_MODE_FILTER, To::Trap),
+        FilterStep::Place(To::Pass),
+        FilterStep::Return(libc::SECCOMP_RET_ALLOW),
+        FilterStep::Place(To::Trap),
+        FilterStep::Return(libc::SECCOMP_RET_USER_NOTIF),
     ]);
     Some(assemble(&steps))
 }
 
 /// Turns steps into instructions, whose jumps lead forward only.
-fn assemble(steps: &[Step]) -> Vec<libc::sock_filter> {
+fn assemble(steps: &[FilterStep]) -> Vec<libc::sock_filter> {
     let mut places = Vec::new();
     let mut length = 0_u8;
     for step in steps {
         match step {
-            Step::Place(to) => places.push((*to, length)),
+            FilterStep::Place(to) => places.push((*to, length)),
             _ => length += 1,
         }
     }
@@ -171,14 +171,14 @@ fn assemble(steps: &[Step]) -> Vec<libc::sock_filter> {
         let next = u8::try_from(code.len() + 1).expect("the program is short");
         let ahead = |to| place_of(to) - next;
         let (kind, k, jt, jf) = match *step {
-            Step::Place(_) => continue,
-            Step::Load(offset) => (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0),
-            Step::Mask(bits) => (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, bits, 0, 0),
-            Step::Return(action) => (libc::BPF_RET | libc::BPF_K, action, 0, 0),
-            Step::IfEqual(value, to) => (JUMP | libc::BPF_JEQ, value, ahead(to), 0),
-            Step::UnlessEqual(value, to) => (JUMP | libc::BPF_JEQ, value, 0, ahead(to)),
-            Step::IfAtLeast(value, to) => (JUMP | libc::BPF_JGE, value, ahead(to), 0),
-            Step::UnlessAnyBit(bits, to) => (JUMP | libc::BPF_JSET, bits, 0, ahead(to)),
+            FilterStep::Place(_) => continue,
+            FilterStep::Load(offset) => (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0),
+            FilterStep::Mask(bits) => (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, bits, 0, 0),
+            FilterStep::Return(action) => (libc::BPF_RET | libc::BPF_K, action, 0, 0),
+            FilterStep::IfEqual(value, to) => (JUMP | libc::BPF_JEQ, value, ahead(to), 0),
+            FilterStep::UnlessEqual(value, to) => (JUMP | libc::BPF_JEQ, value, 0, ahead(to)),
+            FilterStep::IfAtLeast(value, to) => (JUMP | libc::BPF_JGE, value, ahead(to), 0),
+            FilterStep::UnlessAnyBit(bits, to) => (JUMP | libc::BPF_JSET, bits, 0, ahead(to)),
         };
         let kind = u16::try_from(kind).expect("instructions have 16 bits");
         code.push(libc::sock_filter { code: kind, jt, jf, k });

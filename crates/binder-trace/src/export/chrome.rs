@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{CallLog, Slice, SliceEnd};
+use super::{CallLog, SliceEnd, TrackSlice};
 use crate::line::status_words;
 
 /// The file: an object with a list of events.
@@ -40,7 +40,7 @@ pub fn chrome(log: &CallLog) -> String {
     serde_json::to_string(&trace).unwrap_or_default()
 }
 
-fn complete_event(log: &CallLog, slice: &Slice<'_>) -> Value {
+fn complete_event(log: &CallLog, slice: &TrackSlice<'_>) -> Value {
     let call = slice.call;
     let category = if slice.end == SliceEnd::Caller { "call" } else { "service" };
     json!({
@@ -61,7 +61,7 @@ fn complete_event(log: &CallLog, slice: &Slice<'_>) -> Value {
 }
 
 /// An arrow's beginning, at the caller, or its end.
-fn flow_event(slice: &Slice<'_>) -> Value {
+fn flow_event(slice: &TrackSlice<'_>) -> Value {
     let mut event = json!({
         "ph": if slice.end == SliceEnd::Caller { "s" } else { "f" },
         "name": "call",

@@ -7,7 +7,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::{CallLog, Slice, SliceEnd};
+use super::{CallLog, SliceEnd, TrackSlice};
 use crate::bytes::{put_bytes, put_number};
 use crate::calls::CallParty;
 use crate::line::status_words;
@@ -83,7 +83,7 @@ pub fn perfetto(log: &CallLog) -> Vec<u8> {
         }
         trace = trace.message(TRACE_PACKET, thread_track(party, &log.process_name(party.pid)));
     }
-    let mut tracks: BTreeMap<CallParty, Vec<Slice<'_>>> = BTreeMap::new();
+    let mut tracks: BTreeMap<CallParty, Vec<TrackSlice<'_>>> = BTreeMap::new();
     for slice in log.slices() {
         tracks.entry(slice.party).or_default().push(slice);
     }
@@ -141,7 +141,7 @@ fn track_of(party: CallParty) -> u64 {
 fn put_track(
     log: &CallLog,
     party: CallParty,
-    mut slices: Vec<Slice<'_>>,
+    mut slices: Vec<TrackSlice<'_>>,
     packets: &mut Vec<(u64, ProtoMessage)>,
 ) {
     let end = || {
@@ -163,7 +163,7 @@ fn put_track(
     }
 }
 
-fn beginning(log: &CallLog, slice: &Slice<'_>) -> ProtoMessage {
+fn beginning(log: &CallLog, slice: &TrackSlice<'_>) -> ProtoMessage {
     let call = slice.call;
     let category = if slice.end == SliceEnd::Caller { "call" } else { "service" };
     let number = |name: &str, value: u64| {

@@ -118,33 +118,33 @@ enum Rank {
 }
 
 /// A search that finds the only thing there is, at the far end of two maps.
-struct Far(&'static str, fn(&[u64], &[u64]) -> usize);
+struct FarSearch(&'static str, fn(&[u64], &[u64]) -> usize);
 
-impl std::fmt::Display for Far {
+impl std::fmt::Display for FarSearch {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.pad(self.0)
     }
 }
 
-const FAR: &[Far] = &[
-    Far("next plain", |map, _| baselines::next_bit(map, BITS, 1)),
-    Far("next ours", |map, _| next_bit(map, BITS, 1).unwrap_or(BITS)),
-    Far("next_zero plain", |_, full| baselines::next_zero_bit(full, BITS, 1)),
-    Far("next_zero ours", |_, full| next_zero_bit(full, BITS, 1).unwrap_or(BITS)),
-    Far("next_and plain", |map, full| baselines::next_and_bit(map, full, BITS, 1)),
-    Far("next_and ours", |map, full| next_and_bit(map, full, BITS, 1).unwrap_or(BITS)),
-    Far("first plain", |map, _| baselines::first_bit(map, BITS)),
-    Far("first ours", |map, _| first_bit(map, BITS).unwrap_or(BITS)),
-    Far("first_and plain", |map, full| baselines::first_and_bit(map, full, BITS)),
-    Far("first_and ours", |map, full| first_and_bit(map, full, BITS).unwrap_or(BITS)),
-    Far("last plain", |map, _| baselines::last_bit(map, BITS - 64)),
-    Far("last ours", |map, _| last_bit(map, BITS - 64).unwrap_or(BITS)),
-    Far("nth plain", |_, full| baselines::nth_bit(full, BITS, BITS - 64)),
-    Far("nth ours", |_, full| nth_bit(full, BITS, BITS - 64).unwrap_or(BITS)),
+const FAR: &[FarSearch] = &[
+    FarSearch("next plain", |map, _| baselines::next_bit(map, BITS, 1)),
+    FarSearch("next ours", |map, _| next_bit(map, BITS, 1).unwrap_or(BITS)),
+    FarSearch("next_zero plain", |_, full| baselines::next_zero_bit(full, BITS, 1)),
+    FarSearch("next_zero ours", |_, full| next_zero_bit(full, BITS, 1).unwrap_or(BITS)),
+    FarSearch("next_and plain", |map, full| baselines::next_and_bit(map, full, BITS, 1)),
+    FarSearch("next_and ours", |map, full| next_and_bit(map, full, BITS, 1).unwrap_or(BITS)),
+    FarSearch("first plain", |map, _| baselines::first_bit(map, BITS)),
+    FarSearch("first ours", |map, _| first_bit(map, BITS).unwrap_or(BITS)),
+    FarSearch("first_and plain", |map, full| baselines::first_and_bit(map, full, BITS)),
+    FarSearch("first_and ours", |map, full| first_and_bit(map, full, BITS).unwrap_or(BITS)),
+    FarSearch("last plain", |map, _| baselines::last_bit(map, BITS - 64)),
+    FarSearch("last ours", |map, _| last_bit(map, BITS - 64).unwrap_or(BITS)),
+    FarSearch("nth plain", |_, full| baselines::nth_bit(full, BITS, BITS - 64)),
+    FarSearch("nth ours", |_, full| nth_bit(full, BITS, BITS - 64).unwrap_or(BITS)),
 ];
 
 #[divan::bench(args = FAR)]
-fn far(bencher: Bencher, search: &Far) {
+fn far(bencher: Bencher, search: &FarSearch) {
     let (mut map, mut full) = (vec![0; BITS / 64], vec![u64::MAX; BITS / 64]);
     map[BITS / 64 - 1] = 1 << 7;
     full[BITS / 64 - 1] = !(1 << 8);

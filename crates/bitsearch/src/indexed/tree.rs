@@ -14,7 +14,7 @@ const BLOCK_BITS: usize = BLOCK_WORDS * WORD_BITS;
 
 /// The runs of clear bits in a part of a bitmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Runs {
+struct ClearRuns {
     /// How many bits are clear before the first that is set,
     prefix: u32,
     /// behind the last that is set,
@@ -23,7 +23,7 @@ struct Runs {
     longest: u32,
 }
 
-impl Runs {
+impl ClearRuns {
     /// A part that does not exist, or is full.
     const NONE: Self = Self { prefix: 0, suffix: 0, longest: 0 };
 
@@ -63,7 +63,7 @@ impl Runs {
 /// Runs by parts; node 1 is the whole, and nodes `2 * n` and `2 * n + 1` are the halves of node `n`.
 #[derive(Clone, Debug)]
 pub(super) struct RunTree {
-    nodes: Vec<Runs>,
+    nodes: Vec<ClearRuns>,
     /// How many leaves there are, those included that make it a power of two.
     leaves: usize,
     /// The blocks that changed since they were looked at, as a bitmap,
@@ -78,7 +78,7 @@ impl RunTree {
         let blocks = words.div_ceil(BLOCK_WORDS);
         let leaves = blocks.next_power_of_two();
         Self {
-            nodes: alloc::vec![Runs::NONE; 2 * leaves],
+            nodes: alloc::vec![ClearRuns::NONE; 2 * leaves],
             leaves,
             is_marked: alloc::vec![u64::MAX; blocks.div_ceil(WORD_BITS)],
             marked: (leaves..leaves + blocks).collect(),
@@ -103,7 +103,7 @@ impl RunTree {
             let block = node - *leaves;
             let first = block * BLOCK_WORDS;
             let end = words.len().min(first + BLOCK_WORDS);
-            nodes[*node] = Runs::of(&words[first..end]);
+            nodes[*node] = ClearRuns::of(&words[first..end]);
             is_marked[block / WORD_BITS] &= !(1 << (block % WORD_BITS));
         }
         let mut bits = BLOCK_BITS;
@@ -112,7 +112,7 @@ impl RunTree {
             marked.dedup();
             for node in &*marked {
                 let bits = u32::try_from(bits).unwrap_or(u32::MAX);
-                nodes[*node] = Runs::joined(nodes[2 * node], nodes[2 * node + 1], bits);
+                nodes[*node] = ClearRuns::joined(nodes[2 * node], nodes[2 * node + 1], bits);
             }
             bits *= 2;
         }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fuse_wire::notify;
 use pidns::Pid;
 
-use super::Shared;
+use super::ViewShared;
 use crate::files::{FileLink, Text};
 use crate::machine::MachineFile;
 use crate::node::{ViewNode, What};
@@ -44,7 +44,7 @@ impl Known {
     }
 }
 
-impl Shared {
+impl ViewShared {
     /// Tells the kernel that the time is another, as long as processes ask for it.
     pub(super) fn tell_time(&self) {
         let machine = self.view.table().machine();
@@ -128,7 +128,7 @@ impl Shared {
     }
 }
 
-impl Watcher for Shared {
+impl Watcher for ViewShared {
     fn born(&self, task: &Pid<Task>) {
         if self.nr_if_kept(task).is_some() {
             // The kernel never keeps that a number was free.

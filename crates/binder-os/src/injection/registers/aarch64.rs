@@ -10,13 +10,13 @@ use crate::injection::REPEAT;
 pub(in crate::injection) struct Aarch64Registers {
     /// Those of a 32-bit program are words of half the size, two in each of the first of these.
     shown: libc::user_regs_struct,
-    state: State,
-    call: Call,
+    state: ExecutionState,
+    call: StoppedCall,
 }
 
 /// The execution state of a thread: which registers it has, and which instruction enters the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ExecutionState {
     /// A 64-bit program.
     A64,
     /// A 32-bit program in ARM code.
@@ -25,7 +25,7 @@ enum State {
     T32,
 }
 
-impl State {
+impl ExecutionState {
     /// The instruction `svc #0`.
     fn instruction(self) -> u64 {
         match self {
@@ -46,7 +46,7 @@ impl State {
 
 /// Where a thread is with the call for which it was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Call {
+enum StoppedCall {
     /// Unknown.
     Unknown,
     /// Behind the instruction, with a result.
@@ -72,10 +72,10 @@ const BYTES_32: usize = COUNT_32 * size_of::<u32>();
 impl Aarch64Registers {
     /// The first `len_bytes` are those that ptrace(2) has shown.
     pub(in crate::injection) fn new(shown: libc::user_regs_struct, len_bytes: usize) -> Self {
-        let mut new = Self { shown, state: State::A64, call: Call::Unknown };
+        let mut new = Self { shown, state: ExecutionState::A64, call: StoppedCall::Unknown };
         if len_bytes == BYTES_32 {
             let is_thumb = new.short(STATUS_32) & THUMB != 0;
-            new.state = if is_thumb { State::T32 } else { State::A32 };
+            new.state = if is_thumb { ExecutionState::T32 } else { ExecutionState::A32 };
         }
         new
     }
@@ -104,8 +104,8 @@ impl Aarch64Registers {
         let [before, after] =
             [word & mask, word >> bits & mask].map(|it| it == self.state.instruction());
         let call = match (before, after) {
-            (_, true) => Call::ToRepeat,
-            (true, false) => Call::Made,
+            (_, true) => StoppedCall::ToRepeat,
+            (true, false) => StoppedCall::Made,
             (false, false) => return None,
         };
         Some(Self { call, ..self })
@@ -134,7 +134,7 @@ impl Aarch64Registers {
     /// The registers with which the call has returned `result`.
     pub(in crate::injection) fn returning(&self, result: i32) -> Self {
         let mut new = *self;
-        if self.call != Call::Unknown {
+        if self.call != StoppedCall::Unknown {
             new.set(0, i64::from(result).cast_unsigned());
         }
         new.set_pc(self.behind_call());
@@ -152,14 +152,14 @@ impl Aarch64Registers {
     /// The arguments that a call of ours must have had for the kernel to repeat the thread's own: it knows the
     /// first as the last call had it, and only that.
     pub(in crate::injection) fn arguments_to_repeat(&self) -> Option<[u64; 3]> {
-        (self.call == Call::ToRepeat).then(|| [0, 1, 2].map(|register| self.get(register)))
+        (self.call == StoppedCall::ToRepeat).then(|| [0, 1, 2].map(|register| self.get(register)))
     }
 
     /// The registers before the kernel has looked whether the call is to be repeated.
     pub(in crate::injection) fn leaving(&self) -> Self {
         match self.call {
-            Call::ToRepeat => self.returning(REPEAT),
-            Call::Made | Call::Unknown => *self,
+            StoppedCall::ToRepeat => self.returning(REPEAT),
+            StoppedCall::Made | StoppedCall::Unknown => *self,
         }
     }
 
@@ -174,13 +174,13 @@ impl Aarch64Registers {
 
     fn behind_call(&self) -> u64 {
         match self.call {
-            Call::ToRepeat => self.pc().wrapping_add(self.state.instruction_bytes()),
-            Call::Made | Call::Unknown => self.pc(),
+            StoppedCall::ToRepeat => self.pc().wrapping_add(self.state.instruction_bytes()),
+            StoppedCall::Made | StoppedCall::Unknown => self.pc(),
         }
     }
 
     fn is_long(&self) -> bool {
-        self.state == State::A64
+        self.state == ExecutionState::A64
     }
 
     fn pc(&self) -> u64 {

@@ -8,12 +8,12 @@ use super::InjectedCall;
 #[derive(Clone, Copy)]
 pub(in crate::injection) struct X86Registers {
     shown: libc::user_regs_struct,
-    entry: Entry,
+    entry: KernelEntry,
 }
 
 /// How a thread enters the kernel: which numbers its calls have, and which registers their arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Entry {
+enum KernelEntry {
     /// By `syscall`, as 64-bit programs.
     Syscall,
     /// By `int 0x80`, as 32-bit programs. A call through the vDSO, by whichever instruction, returns behind
@@ -39,7 +39,7 @@ pub(in crate::injection) const PLACE_OF_NUMBER: u64 =
 impl X86Registers {
     /// What ptrace(2) has shown, all of it.
     pub(in crate::injection) fn new(shown: libc::user_regs_struct, _len_bytes: usize) -> Self {
-        Self { shown, entry: Entry::Syscall }
+        Self { shown, entry: KernelEntry::Syscall }
     }
 
     pub(in crate::injection) fn as_ptr(&self) -> *const libc::user_regs_struct {
@@ -63,8 +63,8 @@ impl X86Registers {
             return None;
         }
         let entry = match word & 0xffff {
-            SYSCALL if self.shown.cs == USER_CS => Entry::Syscall,
-            INTERRUPT => Entry::Interrupt,
+            SYSCALL if self.shown.cs == USER_CS => KernelEntry::Syscall,
+            INTERRUPT => KernelEntry::Interrupt,
             _ => return None,
         };
         Some(Self { entry, ..self })
@@ -86,11 +86,11 @@ impl X86Registers {
         let rip = self.call_site();
         let mut shown = libc::user_regs_struct { rip, orig_rax: NO_CALL, ..self.shown };
         match self.entry {
-            Entry::Syscall => {
+            KernelEntry::Syscall => {
                 shown.rax = call.number();
                 (shown.rdi, shown.rsi, shown.rdx) = (first, second, third);
             }
-            Entry::Interrupt => {
+            KernelEntry::Interrupt => {
                 shown.rax = call.number_of_32_bit();
                 (shown.rbx, shown.rcx, shown.rdx) = (first, second, third);
             }

@@ -91,18 +91,18 @@ impl SpIBinder {
 /// The listeners for freezes of one proxy's object.
 #[derive(Debug, Default)]
 pub(super) struct FreezeListeners {
-    state: Mutex<Links>,
+    state: Mutex<FreezeRecipients>,
 }
 
 #[derive(Debug, Default)]
-struct Links {
+struct FreezeRecipients {
     notices: Vec<Weak<FreezeNotice>>,
     /// What the driver said last.
     last: Option<FrozenState>,
 }
 
 impl FreezeListeners {
-    fn state(&self) -> MutexGuard<'_, Links> {
+    fn state(&self) -> MutexGuard<'_, FreezeRecipients> {
         // No callback runs under the lock, so a panic cannot have left it half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

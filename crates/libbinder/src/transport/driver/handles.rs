@@ -25,24 +25,24 @@ use crate::{StatusCode, death};
 /// All handles of a device that this process holds.
 #[derive(Default)]
 pub(super) struct DeviceHandles {
-    table: Mutex<Table>,
+    table: Mutex<HandleTable>,
 }
 
 #[derive(Default)]
-struct Table {
-    entries: HashMap<u32, Entry>,
+struct HandleTable {
+    entries: HashMap<u32, HandleEntry>,
     last_cookie: u64,
 }
 
 #[derive(Default)]
-struct Entry {
+struct HandleEntry {
     proxy: Weak<HandleProxy>,
     /// The cookies of what was asked of the driver, by this proxy or one before it.
     death: Option<u64>,
     freeze: Option<u64>,
 }
 
-impl Table {
+impl HandleTable {
     /// Returns a cookie that names the handle, and no registration before.
     fn new_cookie(&mut self, handle: u32) -> u64 {
         self.last_cookie += 1;
@@ -50,19 +50,19 @@ impl Table {
     }
 
     /// Returns the proxy's entry, unless another has taken that over, and the registrations with it.
-    fn entry_of(&mut self, proxy: &HandleProxy) -> Option<&mut Entry> {
+    fn entry_of(&mut self, proxy: &HandleProxy) -> Option<&mut HandleEntry> {
         let entry = self.entries.get_mut(&proxy.handle)?;
         std::ptr::eq(entry.proxy.as_ptr(), proxy).then_some(entry)
     }
 
-    fn entry_of_cookie(&mut self, cookie: u64) -> Option<(u32, &mut Entry)> {
+    fn entry_of_cookie(&mut self, cookie: u64) -> Option<(u32, &mut HandleEntry)> {
         let handle = u32::try_from(cookie & u64::from(u32::MAX)).ok()?;
         Some((handle, self.entries.get_mut(&handle)?))
     }
 }
 
 impl DeviceShared {
-    fn handles(&self) -> MutexGuard<'_, Table> {
+    fn handles(&self) -> MutexGuard<'_, HandleTable> {
         // The table is never left half changed.
         self.handles.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -113,7 +113,7 @@ impl DeviceShared {
     }
 
     /// Gives back what a proxy holds, once.
-    fn let_go(self: &Arc<Self>, table: &mut Table, proxy: &HandleProxy) {
+    fn let_go(self: &Arc<Self>, table: &mut HandleTable, proxy: &HandleProxy) {
         if proxy.is_given_back.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -154,7 +154,7 @@ impl DeviceShared {
     /// Takes a registration back that the table does not name any more, if there was one.
     fn unregister(
         self: &Arc<Self>,
-        table: MutexGuard<'_, Table>,
+        table: MutexGuard<'_, HandleTable>,
         command: u32,
         handle: u32,
         cookie: Option<u64>,

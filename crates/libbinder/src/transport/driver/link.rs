@@ -271,10 +271,10 @@ impl ThreadLink {
 
 /// The links of a thread, one for each device that it has spoken to.
 #[derive(Default)]
-struct Links(Vec<(Arc<DeviceShared>, ThreadLink)>);
+struct ThreadLinks(Vec<(Arc<DeviceShared>, ThreadLink)>);
 
 thread_local! {
-    static LINKS: RefCell<Links> = RefCell::default();
+    static LINKS: RefCell<ThreadLinks> = RefCell::default();
 }
 
 /// Whether this thread can have links still: one that is ending cannot wait for returns.
@@ -282,7 +282,7 @@ pub(super) fn is_there() -> bool {
     LINKS.try_with(|_| ()).is_ok()
 }
 
-impl Drop for Links {
+impl Drop for ThreadLinks {
     fn drop(&mut self) {
         for (device, mut link) in self.0.drain(..) {
             if device.check_process().is_err() {

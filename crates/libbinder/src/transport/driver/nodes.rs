@@ -14,11 +14,11 @@ use binder_os::binder_returns::Notice;
 
 /// The objects that others may know of.
 pub(super) struct Nodes<T: ?Sized> {
-    table: RwLock<Table<T>>,
+    table: RwLock<NodeTable<T>>,
 }
 
-struct Table<T: ?Sized> {
-    nodes: Slab<Node<T>>,
+struct NodeTable<T: ?Sized> {
+    nodes: Slab<LocalNode<T>>,
     /// Where the node of an object is, by the object's address.
     places: HashMap<usize, usize>,
     last_number: u64,
@@ -26,7 +26,7 @@ struct Table<T: ?Sized> {
 
 /// An object and the references to it. Notices of one node come to several threads, in any order, so
 /// what they say is counted.
-struct Node<T: ?Sized> {
+struct LocalNode<T: ?Sized> {
     number: u64,
     /// Keeps the address from being used for another object.
     object: Weak<T>,
@@ -40,7 +40,7 @@ struct Node<T: ?Sized> {
 
 impl<T: ?Sized> Default for Nodes<T> {
     fn default() -> Self {
-        let table = Table { nodes: Slab::new(), places: HashMap::new(), last_number: 0 };
+        let table = NodeTable { nodes: Slab::new(), places: HashMap::new(), last_number: 0 };
         Self { table: RwLock::new(table) }
     }
 }
@@ -53,7 +53,7 @@ impl<T: ?Sized> Nodes<T> {
         let address = address_of(object);
         let place = *table.places.entry(address).or_insert_with(|| {
             table.last_number += 1;
-            table.nodes.insert(Node {
+            table.nodes.insert(LocalNode {
                 number: table.last_number,
                 object: Arc::downgrade(object),
                 held: None,
@@ -103,7 +103,7 @@ impl<T: ?Sized> Nodes<T> {
         self.read().nodes.len()
     }
 
-    fn change(&self, name: BinderPtrCookie, act: impl FnOnce(&mut Node<T>)) -> Option<Arc<T>> {
+    fn change(&self, name: BinderPtrCookie, act: impl FnOnce(&mut LocalNode<T>)) -> Option<Arc<T>> {
         let table = &mut *self.write();
         let place = place_of(name)?;
         let node = table.nodes.get_mut(place).filter(|node| node.number == name.ptr)?;
@@ -117,11 +117,11 @@ impl<T: ?Sized> Nodes<T> {
         dropped
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Table<T>> {
+    fn read(&self) -> RwLockReadGuard<'_, NodeTable<T>> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Table<T>> {
+    fn write(&self) -> RwLockWriteGuard<'_, NodeTable<T>> {
         self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,16 +21,16 @@ const IDLE_TIME: Duration = Duration::from_secs(5);
 
 /// The threads of this process that make such calls.
 static CALLERS: Callers = Callers {
-    state: Mutex::new(State { queue: VecDeque::new(), idle: 0, threads: 0 }),
+    state: Mutex::new(TimedCallState { queue: VecDeque::new(), idle: 0, threads: 0 }),
     added: Condvar::new(),
 };
 
 struct Callers {
-    state: Mutex<State>,
+    state: Mutex<TimedCallState>,
     added: Condvar,
 }
 
-struct State {
+struct TimedCallState {
     queue: VecDeque<TimedCall>,
     idle: usize,
     threads: usize,
@@ -84,7 +84,7 @@ impl TimedCall {
 }
 
 impl Callers {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TimedCallState> {
         // No call is made under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -34,11 +34,11 @@ pub(super) struct Awaited {
     timer: OnceLock<TimerKey>,
     /// Whether its connection counts as one with a late answer to come.
     is_given_up: AtomicBool,
-    progress: Mutex<Progress>,
+    progress: Mutex<AwaitedProgress>,
 }
 
 #[derive(Debug)]
-enum Progress {
+enum AwaitedProgress {
     /// It has not been sent; its data goes with it.
     Queued(Parcel, Option<Waker>),
     /// The peer is asked first whether it wants to know of deadlines.
@@ -76,7 +76,7 @@ pub(super) fn begin(
     if own.is_overdue() {
         return CallStart::Finished(Err(StatusCode::TIMED_OUT));
     }
-    let call = Awaited::new(session, reader, own, Progress::Queued(data, None));
+    let call = Awaited::new(session, reader, own, AwaitedProgress::Queued(data, None));
     if let Some(due) = own.due {
         // It is told of once, and has none yet.
         let _ = call.timer.set(reader.schedule(due, &call));
@@ -133,7 +133,7 @@ fn abandoned(
     flags: TransactionFlags,
 ) -> Arc<Awaited> {
     let call = OwnCall { flags, ..OwnCall::question(0, None) };
-    Awaited::new(session, reader, call, Progress::Abandoned)
+    Awaited::new(session, reader, call, AwaitedProgress::Abandoned)
 }
 
 impl Awaited {
@@ -141,7 +141,7 @@ impl Awaited {
         session: &Arc<SharedSession>,
         reader: &'static AwaitedConnections,
         call: OwnCall,
-        progress: Progress,
+        progress: AwaitedProgress,
     ) -> Arc<Self> {
         Arc::new(Self {
             session: Arc::clone(session),
@@ -153,7 +153,7 @@ impl Awaited {
         })
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    fn progress(&self) -> MutexGuard<'_, AwaitedProgress> {
         // Nothing panics while it is locked.
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,13 +165,13 @@ impl Awaited {
     ) -> Option<(Box<Connection>, ConnectionUse)> {
         let mut data = {
             let mut progress = self.progress();
-            match mem::replace(&mut *progress, Progress::Abandoned) {
-                Progress::Queued(data, waker) if self.is_to_ask() => {
-                    *progress = Progress::Asking(data, waker);
+            match mem::replace(&mut *progress, AwaitedProgress::Abandoned) {
+                AwaitedProgress::Queued(data, waker) if self.is_to_ask() => {
+                    *progress = AwaitedProgress::Asking(data, waker);
                     None
                 }
-                Progress::Queued(data, waker) => {
-                    *progress = Progress::UnderWay(waker);
+                AwaitedProgress::Queued(data, waker) => {
+                    *progress = AwaitedProgress::UnderWay(waker);
                     Some(data)
                 }
                 other => {
@@ -214,9 +214,9 @@ impl Awaited {
     /// Has the call sent, now that the peer has answered whether it knows of these; whether that is so.
     fn take_question(&self) -> bool {
         let mut progress = self.progress();
-        match mem::replace(&mut *progress, Progress::Abandoned) {
-            Progress::Asking(data, waker) => {
-                *progress = Progress::Queued(data, waker);
+        match mem::replace(&mut *progress, AwaitedProgress::Abandoned) {
+            AwaitedProgress::Asking(data, waker) => {
+                *progress = AwaitedProgress::Queued(data, waker);
                 true
             }
             other => {
@@ -228,15 +228,15 @@ impl Awaited {
 
     /// Whether nothing comes back for what was sent last.
     fn is_oneway(&self) -> bool {
-        self.call.is_oneway() && !matches!(*self.progress(), Progress::Asking(..))
+        self.call.is_oneway() && !matches!(*self.progress(), AwaitedProgress::Asking(..))
     }
 
     /// Ends the call, which has not been answered in time.
     pub(super) fn time_out(self: &Arc<Self>) {
         let was_sent = match &*self.progress() {
-            Progress::Queued(..) => false,
-            Progress::Asking(..) | Progress::UnderWay(_) => true,
-            Progress::Answered(_) | Progress::Abandoned => return,
+            AwaitedProgress::Queued(..) => false,
+            AwaitedProgress::Asking(..) | AwaitedProgress::UnderWay(_) => true,
+            AwaitedProgress::Answered(_) | AwaitedProgress::Abandoned => return,
         };
         if was_sent {
             self.give_up();
@@ -282,31 +282,31 @@ impl Awaited {
     /// Takes in what has come, sends what was not sent, and waits for more.
     pub(super) fn advance(self: Arc<Self>, connection: Box<Connection>) {
         match self.step(connection) {
-            Ok(Step::Wait(connection)) => {
+            Ok(ConnectionStep::Wait(connection)) => {
                 let session = Arc::clone(&self.session);
                 self.reader.watch(connection, ConnectionWatcher::Call(self), Until::Ready);
                 session.drop_retired();
             }
-            Ok(Step::Free(connection, place)) => self.session.put_back(connection, place),
-            Ok(Step::Start(connection)) => {
+            Ok(ConnectionStep::Free(connection, place)) => self.session.put_back(connection, place),
+            Ok(ConnectionStep::Start(connection)) => {
                 let session = Arc::clone(&self.session);
                 if let Some((connection, place)) = self.start(connection) {
                     session.put_back(connection, place);
                 }
             }
-            Ok(Step::Gone) => {}
+            Ok(ConnectionStep::Gone) => {}
             Err(ending) => self.fail(ending),
         }
     }
 
-    fn step(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<Step, Ending> {
+    fn step(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<ConnectionStep, Ending> {
         loop {
             match connection.arrived()? {
                 Some(RpcMessage::Reply(mut reply)) => {
                     connection.call_stack.replied()?;
                     if self.take_question() {
                         self.session.learn_extensions(&reply);
-                        return Ok(Step::Start(connection));
+                        return Ok(ConnectionStep::Start(connection));
                     }
                     if self.is_given_up.load(Ordering::Relaxed) {
                         self.session.pool.answered_late();
@@ -317,7 +317,7 @@ impl Awaited {
                     // It is in the pool before the woken task asks there.
                     self.session.put_back(connection, ConnectionUse::First);
                     self.finish(answer);
-                    return Ok(Step::Gone);
+                    return Ok(ConnectionStep::Gone);
                 }
                 Some(RpcMessage::DecStrong { address, amount }) => {
                     self.session.take_back(address, amount)?;
@@ -333,11 +333,11 @@ impl Awaited {
         }
         connection.send_unsent_now()?;
         if !self.is_oneway() || connection.has_unsent() {
-            return Ok(Step::Wait(connection));
+            return Ok(ConnectionStep::Wait(connection));
         }
         Ok(match Arc::clone(self).pass(connection) {
-            Some((connection, place)) => Step::Free(connection, place),
-            None => Step::Gone,
+            Some((connection, place)) => ConnectionStep::Free(connection, place),
+            None => ConnectionStep::Gone,
         })
     }
 
@@ -354,24 +354,24 @@ impl Awaited {
         }
         let waker = {
             let mut progress = self.progress();
-            match mem::replace(&mut *progress, Progress::Abandoned) {
-                Progress::UnderWay(waker) => {
-                    *progress = Progress::Answered(answer);
+            match mem::replace(&mut *progress, AwaitedProgress::Abandoned) {
+                AwaitedProgress::UnderWay(waker) => {
+                    *progress = AwaitedProgress::Answered(answer);
                     waker
                 }
-                Progress::Queued(data, waker) | Progress::Asking(data, waker) => {
-                    *progress = Progress::Answered(answer);
+                AwaitedProgress::Queued(data, waker) | AwaitedProgress::Asking(data, waker) => {
+                    *progress = AwaitedProgress::Answered(answer);
                     drop(progress);
                     discard(data);
                     waker
                 }
-                Progress::Answered(first) => {
-                    *progress = Progress::Answered(first);
+                AwaitedProgress::Answered(first) => {
+                    *progress = AwaitedProgress::Answered(first);
                     drop(progress);
                     answer.into_iter().for_each(discard);
                     None
                 }
-                Progress::Abandoned => {
+                AwaitedProgress::Abandoned => {
                     drop(progress);
                     answer.into_iter().for_each(discard);
                     None
@@ -385,8 +385,8 @@ impl Awaited {
 
     fn take_answer(&self) -> Option<Result<Parcel, StatusCode>> {
         let mut progress = self.progress();
-        match mem::replace(&mut *progress, Progress::Abandoned) {
-            Progress::Answered(answer) => Some(answer),
+        match mem::replace(&mut *progress, AwaitedProgress::Abandoned) {
+            AwaitedProgress::Answered(answer) => Some(answer),
             other => {
                 *progress = other;
                 None
@@ -396,7 +396,7 @@ impl Awaited {
 }
 
 /// What becomes of a connection after a step.
-enum Step {
+enum ConnectionStep {
     Wait(Box<Connection>),
     Free(Box<Connection>, ConnectionUse),
     /// The call itself is to be sent.
@@ -417,8 +417,9 @@ impl Future for Pending {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut progress = self.call.progress();
-        if let Progress::Queued(_, waker) | Progress::Asking(_, waker) | Progress::UnderWay(waker) =
-            &mut *progress
+        if let AwaitedProgress::Queued(_, waker)
+        | AwaitedProgress::Asking(_, waker)
+        | AwaitedProgress::UnderWay(waker) = &mut *progress
         {
             match waker {
                 Some(waker) => waker.clone_from(context.waker()),
@@ -434,14 +435,14 @@ impl Future for Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        let progress = mem::replace(&mut *self.call.progress(), Progress::Abandoned);
+        let progress = mem::replace(&mut *self.call.progress(), AwaitedProgress::Abandoned);
         if let Some(key) = self.call.timer.get() {
             self.call.reader.unschedule(key);
         }
         match progress {
-            Progress::Queued(..) => self.call.session.pool.forget(&self.call),
-            Progress::Asking(..) | Progress::UnderWay(_) => self.call.give_up(),
-            Progress::Answered(_) | Progress::Abandoned => {}
+            AwaitedProgress::Queued(..) => self.call.session.pool.forget(&self.call),
+            AwaitedProgress::Asking(..) | AwaitedProgress::UnderWay(_) => self.call.give_up(),
+            AwaitedProgress::Answered(_) | AwaitedProgress::Abandoned => {}
         }
         // Outside of the lock: with it objects may end.
         drop(progress);

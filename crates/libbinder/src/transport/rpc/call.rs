@@ -20,7 +20,7 @@ use crate::transport::{Parcel, TransactionCode, TransactionFlags};
 use crate::{StatusCode, TraceId};
 
 /// A call that this thread serves: its caller waits on the connection, and takes calls there.
-struct Serving {
+struct ServingCall {
     /// The session, for comparison only.
     session: *const SharedSession,
     /// The connection, while no call within this one uses it; never one of a one-way call, whose
@@ -29,7 +29,7 @@ struct Serving {
 }
 
 thread_local! {
-    static SERVING: RefCell<Vec<Serving>> = const { RefCell::new(Vec::new()) };
+    static SERVING: RefCell<Vec<ServingCall>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Returns whether this thread serves a call of the session.
@@ -48,7 +48,7 @@ pub(super) fn serving<R>(
     connection: Option<Box<Connection>>,
     serve: impl FnOnce() -> R,
 ) -> (Option<Box<Connection>>, R) {
-    let entry = Serving { session: Arc::as_ptr(session), connection };
+    let entry = ServingCall { session: Arc::as_ptr(session), connection };
     SERVING.with(|serving| serving.borrow_mut().push(entry));
     // It does not unwind: a service's panic is caught where it is called.
     let result = serve();
@@ -102,7 +102,7 @@ impl OwnCall {
 }
 
 /// What came of waiting for an answer.
-enum Waited {
+enum WaitEnd {
     Answered(Box<Connection>, Reply<OwnedFd>),
     /// The caller stops waiting; the answer is still to come on the connection.
     Overdue(Box<Connection>),
@@ -114,7 +114,7 @@ impl SharedSession {
         let is_oneway = call.is_oneway();
         let nested = SERVING.try_with(|serving| {
             let mut serving = serving.borrow_mut();
-            let ours = |it: &Serving| std::ptr::eq(it.session, Arc::as_ptr(self));
+            let ours = |it: &ServingCall| std::ptr::eq(it.session, Arc::as_ptr(self));
             let depth = serving.iter().rposition(ours).filter(|_| !is_oneway)?;
             serving[depth].connection.take().map(|connection| (connection, depth))
         });
@@ -221,8 +221,8 @@ impl SharedSession {
     ) -> Result<(Box<Connection>, Reply<OwnedFd>), StatusCode> {
         let answered = self.wait_for_reply(connection);
         match self.fail(answered).ok_or(StatusCode::DEAD_OBJECT)? {
-            Waited::Answered(connection, reply) => Ok((connection, reply)),
-            Waited::Overdue(connection) => Err(self.give_up(connection, home)),
+            WaitEnd::Answered(connection, reply) => Ok((connection, reply)),
+            WaitEnd::Overdue(connection) => Err(self.give_up(connection, home)),
         }
     }
 
@@ -287,11 +287,11 @@ impl SharedSession {
         while connection.call_stack.is_waiting() {
             connection.send_rest(|message| self.take_in(message))?;
             connection = match self.wait_for_reply(connection)? {
-                Waited::Answered(connection, reply) => {
+                WaitEnd::Answered(connection, reply) => {
                     drop(self.take_reply(reply));
                     connection
                 }
-                Waited::Overdue(connection) => return Ok(Err(connection)),
+                WaitEnd::Overdue(connection) => return Ok(Err(connection)),
             };
         }
         Ok(Ok(connection))
@@ -314,11 +314,11 @@ impl SharedSession {
             Err(NotSent::Ended(ending)) => return Err(ending),
         }
         Ok(match self.wait_for_reply(connection)? {
-            Waited::Answered(mut connection, _) => {
+            WaitEnd::Answered(mut connection, _) => {
                 connection.set_due(None);
                 Some(connection)
             }
-            Waited::Overdue(_) => None,
+            WaitEnd::Overdue(_) => None,
         })
     }
 
@@ -411,12 +411,15 @@ impl SharedSession {
 
     /// Waits for the answer to our call until the [due time](Connection::set_due) of the connection, and serves what the
     /// peer calls meanwhile.
-    fn wait_for_reply(self: &Arc<Self>, mut connection: Box<Connection>) -> Result<Waited, Ending> {
+    fn wait_for_reply(
+        self: &Arc<Self>,
+        mut connection: Box<Connection>,
+    ) -> Result<WaitEnd, Ending> {
         let due = connection.due();
         loop {
             let message = match connection.arrived()? {
                 Some(message) => message,
-                None if connection.is_overdue() => return Ok(Waited::Overdue(connection)),
+                None if connection.is_overdue() => return Ok(WaitEnd::Overdue(connection)),
                 None => {
                     self.drop_retired_elsewhere();
                     connection.wait(WaitFor::Answer)?;
@@ -426,7 +429,7 @@ impl SharedSession {
             match message {
                 RpcMessage::Reply(reply) => {
                     connection.call_stack.replied()?;
-                    return Ok(Waited::Answered(connection, reply));
+                    return Ok(WaitEnd::Answered(connection, reply));
                 }
                 RpcMessage::DecStrong { address, amount } => self.take_back(address, amount)?,
                 RpcMessage::Transact(transaction) => {

@@ -11,7 +11,7 @@ use super::connection::Connection;
 /// Idle connections, and the threads and awaited calls that wait for one.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionPool {
-    state: Mutex<State>,
+    state: Mutex<ConnectionPoolState>,
     freed: Condvar,
     /// For threads that pause: none of them takes a wake-up that is for the threads that wait for a
     /// connection.
@@ -19,7 +19,7 @@ pub(super) struct ConnectionPool {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ConnectionPoolState {
     idle: VecDeque<Box<Connection>>,
     /// All connections, those in use too.
     total: usize,
@@ -79,7 +79,7 @@ pub(super) enum NoConnection {
     Overdue,
 }
 
-impl State {
+impl ConnectionPoolState {
     /// Where a connection goes that would be the next to be used: last, if its turn is over, or a thread that waits has its own.
     fn place_of_first(&mut self) -> ConnectionUse {
         if mem::take(&mut self.is_turn_of_another) {
@@ -109,7 +109,7 @@ impl State {
 }
 
 impl ConnectionPool {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionPoolState> {
         // Nothing panics between two changes that belong together.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -180,7 +180,10 @@ impl ConnectionPool {
 
     /// Takes a connection that has come in the last moment. A wake-up may have been meant for this thread, and goes on
     /// to the next.
-    fn take_overdue(&self, state: &mut State) -> Result<Box<Connection>, NoConnection> {
+    fn take_overdue(
+        &self,
+        state: &mut ConnectionPoolState,
+    ) -> Result<Box<Connection>, NoConnection> {
         state.is_reserved &= state.waiting > 0;
         let taken = Self::try_from(state);
         state.is_waking = state.waiting > 0 && !state.idle.is_empty();
@@ -258,7 +261,7 @@ impl ConnectionPool {
         self.state().queued.retain(|queued| !Arc::ptr_eq(queued, call));
     }
 
-    fn try_from(state: &mut State) -> Result<Box<Connection>, NoConnection> {
+    fn try_from(state: &mut ConnectionPoolState) -> Result<Box<Connection>, NoConnection> {
         if state.is_closed {
             return Err(NoConnection::Closed);
         }

@@ -82,13 +82,13 @@ pub(super) fn share_of_descriptors() -> usize {
 
 /// One resource: how much each peer holds.
 #[derive(Debug)]
-struct Ledger {
+struct ResourceLedger {
     capacity: Capacity,
     held: usize,
     held_by: HashMap<Origin, usize>,
 }
 
-impl Ledger {
+impl ResourceLedger {
     fn new() -> Self {
         let capacity = Capacity { total: usize::MAX, per_peer: None };
         Self { capacity, held: 0, held_by: HashMap::new() }
@@ -145,15 +145,15 @@ impl From<OverShare> for Ending {
 
 /// What all peers of a server hold.
 #[derive(Debug)]
-pub(super) struct ServerQuota(Mutex<[Ledger; ServerResource::COUNT]>);
+pub(super) struct ServerQuota(Mutex<[ResourceLedger; ServerResource::COUNT]>);
 
 impl ServerQuota {
     /// Makes one without limits.
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(std::array::from_fn(|_| Ledger::new()))))
+        Arc::new(Self(Mutex::new(std::array::from_fn(|_| ResourceLedger::new()))))
     }
 
-    fn ledgers(&self) -> MutexGuard<'_, [Ledger; ServerResource::COUNT]> {
+    fn ledgers(&self) -> MutexGuard<'_, [ResourceLedger; ServerResource::COUNT]> {
         // Nothing panics between two changes that belong together.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

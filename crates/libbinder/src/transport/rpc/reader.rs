@@ -69,7 +69,7 @@ impl ConnectionWatcher {
 pub(super) struct AwaitedConnections {
     epoll: OwnedFd,
     timer: OwnedFd,
-    state: Mutex<State>,
+    state: Mutex<ReaderState>,
     vacant: Condvar,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct AwaitedConnections {
 pub(super) type TimerKey = (Instant, u64);
 
 #[derive(Default)]
-struct State {
+struct ReaderState {
     /// Each connection is told of once, and then taken out.
     watched: Slab<(Box<Connection>, ConnectionWatcher)>,
     /// When the timer goes off next, for peers that stopped within a message.
@@ -143,13 +143,13 @@ impl fmt::Debug for AwaitedConnections {
 }
 
 impl AwaitedConnections {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ReaderState> {
         // Nothing panics while it is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has a thread read if none does; says whether one does.
-    fn appoint(&'static self, state: &mut State) -> bool {
+    fn appoint(&'static self, state: &mut ReaderState) -> bool {
         if state.is_read {
             return true;
         }
@@ -220,7 +220,7 @@ impl AwaitedConnections {
     }
 
     /// Has the timer go off in `left`, or earlier.
-    fn set_timer(&self, state: &mut State, left: Option<Duration>) -> Result<(), Errno> {
+    fn set_timer(&self, state: &mut ReaderState, left: Option<Duration>) -> Result<(), Errno> {
         let Some(left) = left else {
             return Ok(());
         };

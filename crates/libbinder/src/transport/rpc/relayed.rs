@@ -150,12 +150,12 @@ impl Drop for StreamCharge {
 struct RelayedFile {
     kind: FileKind,
     /// Until its stream is joined.
-    file: Mutex<Option<HeldFile>>,
+    file: Mutex<Option<FileForPeer>>,
     streams: Arc<RelayedStreams>,
 }
 
 /// A file that is kept open for the peer, at its expense.
-struct HeldFile {
+struct FileForPeer {
     file: OwnedFd,
     _charge: ServerCharge,
 }
@@ -179,7 +179,7 @@ pub(super) fn stand_in(
         StatusCode::NO_MEMORY
     })?;
     let file = file.try_clone_to_owned().map_err(|_| StatusCode::NO_MEMORY)?;
-    let held = HeldFile { file, _charge: charge };
+    let held = FileForPeer { file, _charge: charge };
     let (file, streams) = (Mutex::new(Some(held)), Arc::clone(streams));
     Ok(Binder::new(RelayedFile { kind, file, streams }).as_binder())
 }
@@ -258,7 +258,7 @@ fn ask(
 }
 
 impl RelayedFile {
-    fn file(&self) -> MutexGuard<'_, Option<HeldFile>> {
+    fn file(&self) -> MutexGuard<'_, Option<FileForPeer>> {
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

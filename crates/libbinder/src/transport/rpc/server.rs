@@ -59,7 +59,7 @@ struct Inner {
     listener: Mutex<Option<Arc<ServerListener>>>,
     offer: Mutex<Offer>,
     quota: Arc<ServerQuota>,
-    state: Mutex<State>,
+    state: Mutex<ServerState>,
     changed: Condvar,
     is_closing: AtomicBool,
     /// Connections that have come.
@@ -69,7 +69,7 @@ struct Inner {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ServerState {
     sessions: HashMap<SessionId, AdmittedSession>,
     /// Sessions that were begun.
     admitted: u64,
@@ -273,7 +273,7 @@ impl Inner {
         self.offer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -442,7 +442,7 @@ impl Inner {
         peer: (Peer, &PeerIdentity),
         deadline: &Deadline,
         offer: &Offer,
-    ) -> Result<Option<Opened>, RpcError> {
+    ) -> Result<Option<OpenedSession>, RpcError> {
         let opening = handshake::read_opening(&mut connection, deadline)?;
         if !offer.fd_modes.contains(&opening.fd_mode) {
             return Err(HandshakeError::FdModeRefused(opening.fd_mode).into());
@@ -460,7 +460,7 @@ impl Inner {
         offer: &Offer,
         deadline: &Deadline,
         opening: &Opening,
-    ) -> Result<Opened, RpcError> {
+    ) -> Result<OpenedSession, RpcError> {
         let decided = offer.authorizer.as_ref().map(|authorizer| authorizer.decide(identity));
         let own_root = decided.transpose()?.flatten();
         let version = offer.version.answer(opening.offered);
@@ -497,7 +497,7 @@ impl Inner {
         deadline: &Deadline,
         opening: &Opening,
         id: &SessionId,
-    ) -> Result<Option<Opened>, RpcError> {
+    ) -> Result<Option<OpenedSession>, RpcError> {
         let found = self.state().sessions.get(id).map(|session| Arc::clone(&session.shared));
         let Some(session) = found else {
             // A short session may be over before its last connections have been looked at.
@@ -577,7 +577,7 @@ where
 }
 
 /// A session, and a connection of it on which the client calls.
-type Opened = (Arc<SharedSession>, Box<Connection>);
+type OpenedSession = (Arc<SharedSession>, Box<Connection>);
 
 /// Makes an id that a stranger cannot guess.
 fn new_id() -> Result<SessionId, RpcError> {

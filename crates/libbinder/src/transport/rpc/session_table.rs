@@ -10,11 +10,11 @@ use super::quota::{OverShare, PeerAccount, ServerCharge, ServerResource};
 use super::shared::Terms;
 use crate::transport::LocalObject;
 
-type Objects = SessionObjects<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
+type ObjectsById = SessionObjects<Arc<dyn LocalObject>, Weak<RpcProxy>, OwnedFd>;
 
 /// The objects of a session, and the messages due about them.
 pub(super) struct SessionTable {
-    pub(super) session: Objects,
+    pub(super) session: ObjectsById,
     /// References to be given back, by address: a peer that does not read must not make it grow.
     pub(super) releases: Vec<PendingRelease>,
     /// Whether the last object is gone; the session ends when that has been sent.

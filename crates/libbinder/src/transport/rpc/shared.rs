@@ -73,7 +73,7 @@ pub(super) struct SharedSession {
     table: Mutex<SessionTable>,
     /// Whether something waits to be given back, to be looked at without the lock.
     has_releases: AtomicBool,
-    retired: Retired,
+    retired: LostObjects,
     pub(super) pool: ConnectionPool,
     pub(super) terms: Terms,
     pub(super) peer: Peer,
@@ -102,13 +102,13 @@ pub(super) type MakeConnection =
 /// Their ends are the program's, which may call the peer from there: not while the thread has the
 /// connection for which that call would wait.
 #[derive(Default)]
-struct Retired {
+struct LostObjects {
     objects: Mutex<Vec<Arc<dyn LocalObject>>>,
     /// To be looked at without the lock.
     has_some: AtomicBool,
 }
 
-impl Retired {
+impl LostObjects {
     fn objects(&self) -> MutexGuard<'_, Vec<Arc<dyn LocalObject>>> {
         // Nothing ends under the lock.
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
@@ -170,7 +170,7 @@ impl SharedSession {
         Arc::new_cyclic(|this| Self {
             table: Mutex::new(SessionTable::new(&terms, account)),
             has_releases: AtomicBool::new(false),
-            retired: Retired::default(),
+            retired: LostObjects::default(),
             pool: ConnectionPool::default(),
             terms,
             peer,

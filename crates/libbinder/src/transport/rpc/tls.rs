@@ -157,13 +157,13 @@ impl TlsCredentials {
 #[derive(Debug)]
 pub(super) struct Tls {
     /// Locked by the thread that uses the connection, so no thread ever waits for it.
-    state: Mutex<State>,
+    state: Mutex<TlsState>,
     /// What went wrong, in words.
     failure: OnceLock<String>,
 }
 
 #[derive(Debug)]
-struct State {
+struct TlsState {
     connection: rustls::Connection,
     records: Records,
 }
@@ -248,11 +248,11 @@ impl Tls {
     }
 
     fn new(connection: rustls::Connection) -> Self {
-        let state = State { connection, records: Records::default() };
+        let state = TlsState { connection, records: Records::default() };
         Self { state: Mutex::new(state), failure: OnceLock::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TlsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -365,7 +365,7 @@ impl Tls {
     }
 }
 
-impl State {
+impl TlsState {
     /// Returns the TLS, and the socket as it takes it.
     fn on<'a>(
         &'a mut self,

@@ -7,7 +7,7 @@ use binder_rpc::SessionId;
 
 use super::super::peer::PeerIdentity;
 use super::super::shared::SharedSession;
-use super::{Inner, State};
+use super::{Inner, ServerState};
 
 /// A session, and what its server alone knows of it.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Inner {
     }
 }
 
-impl State {
+impl ServerState {
     pub(super) fn sessions(&self) -> Vec<Arc<SharedSession>> {
         self.sessions.values().map(|session| Arc::clone(&session.shared)).collect()
     }

@@ -4,9 +4,9 @@ use super::service::*;
 use crate::transport::rpc::{RpcServer, RpcSession};
 
 /// A path for a socket, in a directory that goes with it.
-struct Place(std::path::PathBuf);
+struct ObjectPlace(std::path::PathBuf);
 
-impl Place {
+impl ObjectPlace {
     fn new(name: &str) -> Self {
         let directory = format!("libbinder-{name}-{}", std::process::id());
         let directory = std::env::temp_dir().join(directory);
@@ -15,7 +15,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ObjectPlace {
     fn drop(&mut self) {
         // The test has failed already if anything is left that keeps it.
         let _ = self.0.parent().map(std::fs::remove_dir_all);
@@ -24,7 +24,7 @@ impl Drop for Place {
 
 #[test]
 fn a_server_takes_its_file_along_but_not_another_servers() {
-    let place = Place::new("restart");
+    let place = ObjectPlace::new("restart");
     let view = service();
     let serve = || RpcServer::new_unix(view.binder.clone(), &place.0);
     for _ in 0..2 {
@@ -48,7 +48,7 @@ fn a_server_takes_its_file_along_but_not_another_servers() {
 
 #[test]
 fn the_file_of_a_dead_server_is_replaced_and_nothing_else() {
-    let place = Place::new("dead");
+    let place = ObjectPlace::new("dead");
     let view = service();
     let serve = || RpcServer::new_unix(view.binder.clone(), &place.0);
     // Closed without a word, as the system does for a process that is killed.
