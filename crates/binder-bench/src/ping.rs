@@ -372,27 +372,15 @@ fn assemble(
         }
     }
     let room_bytes = options.sizes.iter().max().copied().unwrap_or(0);
-    let (client, server) = futex::start(room_bytes as usize, cores)?;
-    let (what, carries) = (PingFigure::Futex, CallCargo::Bytes);
-    peers.push(PingPeer {
-        what,
-        carries,
-        client,
-        server: shared(server),
-        daemon: None,
-        traced: None,
-    });
+    let baseline = |what, carries, (client, server)| {
+        let server = shared(server);
+        PingPeer { what, carries, client, server, daemon: None, traced: None }
+    };
+    let ends = futex::start(room_bytes as usize, cores)?;
+    peers.push(baseline(PingFigure::Futex, CallCargo::Bytes, ends));
     for carries in [CallCargo::Bytes, CallCargo::Files] {
-        let (client, server) = stream::start(cores, carries == CallCargo::Files)?;
-        let what = PingFigure::Unix;
-        peers.push(PingPeer {
-            what,
-            carries,
-            client,
-            server: shared(server),
-            daemon: None,
-            traced: None,
-        });
+        let ends = stream::start(cores, carries == CallCargo::Files)?;
+        peers.push(baseline(PingFigure::Unix, carries, ends));
     }
     Ok(peers)
 }
