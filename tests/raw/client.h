@@ -264,3 +264,12 @@ static inline void end_service(pid_t service)
 		while (waitpid(service, NULL, 0) < 0 && errno == EINTR)
 			;
 }
+
+static inline void let_go(int device, const struct binder_transaction_data *got)
+{
+	struct {
+		uint32_t command;
+		binder_uintptr_t buffer;
+	} __attribute__((packed)) give_back = { BC_FREE_BUFFER, got->data.ptr.buffer };
+	write_commands(device, &give_back, sizeof give_back);
+}

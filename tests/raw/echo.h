@@ -45,15 +45,6 @@ static inline struct send call_of(uint32_t code, const void *data, size_t size)
 	};
 }
 
-static inline void let_go(int device, const struct binder_transaction_data *got)
-{
-	struct {
-		uint32_t command;
-		binder_uintptr_t buffer;
-	} __attribute__((packed)) give_back = { BC_FREE_BUFFER, got->data.ptr.buffer };
-	write_commands(device, &give_back, sizeof give_back);
-}
-
 // Calls, and returns the first four bytes of the reply; or the code of what came in its place.
 static inline uint32_t ask(int device, uint32_t code, uint32_t word)
 {

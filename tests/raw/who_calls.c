@@ -2,7 +2,7 @@
 //
 //   gcc -O2 -o who_calls who_calls.c
 //   who_calls serve COUNT    answers COUNT calls, printing "PID UID" of each caller as the driver tells it
-//   who_calls call           prints "PID UID" of itself, then makes a call
+//   who_calls call [COUNT]   prints "PID UID" of itself, then makes a call, or so many
 #include "client.h"
 
 static void serve(int device, int count)
@@ -33,7 +33,9 @@ int main(int argc, char **argv)
 	}
 	printf("am %d %d\n", getpid(), geteuid());
 	fflush(stdout);
-	write_commands(device, &call, sizeof call);
-	expect(device, NULL, 0, BR_REPLY, &answer);
+	for (int left = argc == 3 ? atoi(argv[2]) : 1; left > 0; left--) {
+		expect(device, &call, sizeof call, BR_REPLY, &answer);
+		let_go(device, &answer);
+	}
 	return 0;
 }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use pidns::HeldPid;
 
 /// The number that stands for an id which the reader's namespace does not know (all ones).
-const UNMAPPED_UID: u32 = u32::MAX;
+pub(crate) const UNMAPPED_UID: u32 = u32::MAX;
 
 /// One line of a user namespace's map: `len` ids from `inside` stand for those from `outside`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

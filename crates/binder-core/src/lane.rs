@@ -5,7 +5,7 @@ use binder_uapi::BinderPtrCookie;
 use crate::context::Context;
 use crate::counters::Counters;
 use crate::error::Errno;
-use crate::identity::UidMap;
+use crate::identity::{UNMAPPED_UID, UidMap};
 use crate::looper::Looper;
 use crate::node::{NodeKey, Strength};
 use crate::priority::Inheritance;
@@ -39,21 +39,36 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is none; `EPERM` if it asks who calls it by a label, its owner sees other uids than the driver does, or
-    /// threads inherit priorities: only the driver sees to these; `EAGAIN` while a freeze concerns either process.
+    /// `EINVAL` if there is none; `EPERM` if it asks who calls it by a label, or threads inherit priorities: only the driver sees to
+    /// these; `EAGAIN` while a freeze concerns either process.
     pub fn lane_target(&self, caller: ProcessKey, handle: u32) -> Result<LaneTarget, Errno> {
         let target = self.direct_target(caller, handle)?;
         let (node, owner) = (&self.nodes[target.node], &self.processes[target.server]);
-        let needs_driver = node.wants_security_context
-            || owner.opener.uids != UidMap::identity()
-            || self.inheritance != Inheritance::Nothing;
-        if needs_driver {
+        if node.wants_security_context || self.inheritance != Inheritance::Nothing {
             return Err(Errno::EPERM);
         }
         if self.processes[caller].freezer.is_concerned() || owner.freezer.is_concerned() {
             return Err(Errno::EAGAIN);
         }
         Ok(target)
+    }
+
+    /// The user who calls by a lane as its server sees him, where all users that the server's namespace does not know are `overflow_uid`.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` if the server could take him for another: its namespace does not know him, or he is called as all those are.
+    pub fn user_seen_by(
+        &self,
+        server: ProcessKey,
+        uid: u32,
+        overflow_uid: u32,
+    ) -> Result<u32, Errno> {
+        let state = self.processes.get(server).ok_or(Errno::EINVAL)?;
+        let uids = &state.opener.uids;
+        let seen = uids.to_inside(uid);
+        let is_ambiguous = *uids != UidMap::identity() && seen == overflow_uid;
+        if seen == UNMAPPED_UID || is_ambiguous { Err(Errno::EPERM) } else { Ok(seen) }
     }
 
     /// The number of a process's thread as another process sees it, of the `numbers` that the thread has from the driver's namespace to its
@@ -265,9 +280,22 @@ mod tests {
     fn no_lane_leads_where_the_driver_says_who_calls() {
         let labels = scene(FLAT_BINDER_FLAG_TXN_SECURITY_CTX, UidMap::identity());
         assert_eq!(labels.context.lane_target(labels.client, 0), Err(Errno::EPERM));
-        let uids = UidMap::new(vec![UidRange { inside: 0, outside: 7, len: 1 }]);
-        let elsewhere = scene(0, uids);
-        assert_eq!(elsewhere.context.lane_target(elsewhere.client, 0), Err(Errno::EPERM));
+    }
+
+    #[test]
+    fn a_server_in_another_user_namespace_knows_its_users_alone() {
+        const NOBODY: u32 = 65534;
+        let Scene { context, server, .. } = scene(0, UidMap::identity());
+        let seen = [0, 7, NOBODY].map(|uid| context.user_seen_by(server, uid, NOBODY));
+        assert_eq!(seen, [Ok(0), Ok(7), Ok(NOBODY)]);
+        let uids = UidMap::new(vec![UidRange { inside: 0, outside: 7, len: 1 << 16 }]);
+        let Scene { context, server, client, .. } = scene(0, uids);
+        assert_eq!(context.lane_target(client, 0).map(|it| it.server), Ok(server));
+        let seen = [7, 8, NOBODY, 6].map(|uid| context.user_seen_by(server, uid, NOBODY));
+        assert_eq!(seen, [Ok(0), Ok(1), Ok(NOBODY - 7), Err(Errno::EPERM)]);
+        let called_as_strangers_are = context.user_seen_by(server, NOBODY + 7, NOBODY);
+        assert_eq!(called_as_strangers_are, Err(Errno::EPERM));
+        assert_eq!(context.user_seen_by(server, NOBODY + 7, 9), Ok(NOBODY));
     }
 
     #[test]

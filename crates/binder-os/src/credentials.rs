@@ -3,6 +3,7 @@
 //! From Linux 6.13 on a pidfd tells the user by whom its thread accesses files, as FUSE does with each request. Before, the
 //! thread's directory in /proc tells its effective user. The two differ for a thread that calls setfsuid(2).
 
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
@@ -101,6 +102,18 @@ impl KnownCaller {
             Self::Directory(thread) => thread.uid(),
         }
     }
+}
+
+/// The uid that the kernel shows in place of all those that the reader's user namespace does not know.
+#[must_use]
+pub fn overflow_uid() -> u32 {
+    /// As the kernel has it, unless it is told otherwise.
+    const USUAL: u32 = 65534;
+    static UID: OnceLock<u32> = OnceLock::new();
+    *UID.get_or_init(|| {
+        let told = fs::read_to_string("/proc/sys/kernel/overflowuid").ok();
+        told.and_then(|told| told.trim().parse().ok()).unwrap_or(USUAL)
+    })
 }
 
 /// The uid by which a thread, or a process's first one, accesses files: its effective one, as a rule.

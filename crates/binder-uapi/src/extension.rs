@@ -79,7 +79,7 @@ layouts! {
         place: u32,
         /// The driver's answer: the process that calls, as numbered here.
         sender_pid: u32,
-        /// The driver's answer: the user that the calling thread was when it got the lane. Of calls by another user, the memory that
+        /// The driver's answer: the user that the calling thread was when it got the lane, as seen here. Of calls by another user, the memory that
         /// they come by is no proof.
         sender_euid: u32,
         /// The driver's answer: the thread that calls, as numbered here, of the process by whose pidfd it is told then; 0 if it has a

@@ -9,7 +9,7 @@ use binder_core::{Caller, DirectCall, Errno, ProcessKey, Waits};
 use binder_frontend::RequestContext;
 use binder_lane::layout::SEGMENT_BYTES;
 use binder_lane::{LaneId, NoteKind};
-use binder_os::credentials::ThreadReference;
+use binder_os::credentials::{ThreadReference, overflow_uid};
 use binder_os::{ThreadStatus, client_files, priority, ring_memory};
 use binder_ring::layout::{LANES, SLOTS};
 use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen, LaneRoom};
@@ -43,12 +43,13 @@ struct LaneWish {
     segment: OwnedFd,
     thread: ThreadReference,
     charges: [Charge; FILES],
+    overflow_uid: u32,
 }
 
 impl DeviceState {
     /// Opens a lane as a thread wishes. Returns its number, and its place in the thread's ring.
     fn open_lane(&mut self, wish: LaneWish) -> Result<LaneOpen, Errno> {
-        let LaneWish { process, tid, uid, handle, ring, file, segment, thread, charges } = wish;
+        let LaneWish { process, tid, uid, handle, ring, file, .. } = wish;
         if self.is_traced() {
             return Err(Errno::EAGAIN);
         }
@@ -60,6 +61,7 @@ impl DeviceState {
         if !may_serve || !have_same_priority(tid, server_file.pid) {
             return Err(Errno::EPERM);
         }
+        let LaneWish { segment, thread, charges, overflow_uid, .. } = wish;
         let ThreadReference { pidfd, numbers } = thread;
         let sender_tid = numbers.map_or(Some(0), |numbers| {
             let seen = self.frontend.context().thread_seen_by(process, &numbers, target.server);
@@ -67,7 +69,8 @@ impl DeviceState {
         });
         // A server asks who calls, which it cannot where the thread is not to be seen.
         let sender_tid = sender_tid.ok_or(Errno::EPERM)?;
-        let offer = LaneOffer { segment, pidfd, sender_tid, _charges: charges };
+        let sender_euid = self.frontend.context().user_seen_by(target.server, uid, overflow_uid)?;
+        let offer = LaneOffer { segment, pidfd, sender_tid, sender_euid, _charges: charges };
         // A thread has one; what it had is given back when it asks for another.
         let had = |lane: &&mut Lane| lane.caller.process == process && lane.caller.tid == tid;
         self.lanes.lanes.iter_mut().filter(had).for_each(Lane::revoke);
@@ -132,7 +135,7 @@ impl DeviceState {
             id: lane.id.number(),
             place: u32::try_from(lane.server.place).unwrap_or(u32::MAX),
             sender_pid: lane.target.sender_pid,
-            sender_euid: lane.caller.uid,
+            sender_euid: offer.sender_euid,
             sender_tid: offer.sender_tid,
             ptr: lane.target.name.ptr,
             cookie: lane.target.name.cookie,
@@ -332,7 +335,19 @@ impl SessionShared {
         ring_memory::check_segment(&segment, SEGMENT_BYTES).map_err(|error| errno(&error))?;
         let thread = file.reference_to_caller(tid).ok_or(Errno::EPERM)?;
         let file = file.clone();
-        Ok(LaneWish { process, tid, uid, handle, ring, file, segment, thread, charges })
+        let overflow_uid = overflow_uid();
+        Ok(LaneWish {
+            process,
+            tid,
+            uid,
+            handle,
+            ring,
+            file,
+            segment,
+            thread,
+            charges,
+            overflow_uid,
+        })
     }
 
     /// A thread takes a lane that its process is offered.

@@ -81,6 +81,8 @@ pub(crate) struct LaneOffer {
     pub(super) pidfd: OwnedFd,
     /// The thread's number, as the server sees it; 0 if the pidfd is the thread's.
     pub(super) sender_tid: u32,
+    /// Its user, as the server sees him.
+    pub(super) sender_euid: u32,
     pub(super) _charges: [Charge; FILES],
 }
 

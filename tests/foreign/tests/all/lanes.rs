@@ -114,6 +114,51 @@ fn threads_without_a_descriptor_have_lanes() {
     }
 }
 
+/// Runs a command in a user namespace whose users are those from 100000 on.
+const IN_USER_NAMESPACE: &str = r#"
+unshare --user sleep 1000 & sleeper=$!
+while [ "$(readlink /proc/$sleeper/ns/user)" = "$(readlink /proc/self/ns/user)" ]; do sleep 0.1; done
+echo 0 100000 65536 >/proc/$sleeper/uid_map
+echo 0 100000 65536 >/proc/$sleeper/gid_map
+inside="nsenter --user --target $sleeper"
+"#;
+
+/// Who calls a server in a container is told as the container knows users and processes.
+#[test]
+fn containers_have_lanes() {
+    if !is_root_to("map users, and mount another /proc") {
+        return;
+    }
+    let stage = stage_with(&["lane_server", "lane_client", "who_calls"]);
+    let run = |command: &str| {
+        let script = format!(
+            "here=$(dirname \"$0\"); export ANYBINDER_LANES=4; {IN_USER_NAMESPACE}\n\
+             {command}; kill $sleeper"
+        );
+        stage.run_script(User::Myself, &[], &script)
+    };
+    for container in ["$inside", "unshare -pf --mount-proc", "$inside unshare -pf --mount-proc"] {
+        for server in ["lane_server", "lane_checks"] {
+            let way = run(&format!("{container} \"$here/lane_client\" \"$here/{server}\" way"));
+            assert_eq!(way, "by a lane\n", "to {server}, by {container}");
+        }
+    }
+    let said = run("$inside \"$here/lane_server\"");
+    assert_eq!(said.lines().last(), Some("filtered"), "{said}");
+    let callers = [("100007", "7"), ("100000", "0"), ("165534", "65534"), ("1000", "-1")];
+    for (caller, seen) in callers {
+        let said = run(&format!(
+            "heard=$(mktemp -u); mkfifo \"$heard\"; \
+             $inside \"$here/who_calls\" serve 200 >\"$heard\" & exec 3<\"$heard\"; read serving <&3; \
+             setpriv --reuid {caller} --clear-groups \"$here/who_calls\" call 200; cat <&3; rm \"$heard\""
+        ));
+        let heard: Vec<_> = said.lines().filter_map(|it| it.strip_prefix("heard ")).collect();
+        let uid = |line: &&str| line.split_once(' ').map(|(_, uid)| uid == seen);
+        assert_eq!(heard.len(), 200, "{said}");
+        assert!(heard.iter().all(|line| uid(line) == Some(true)), "of {caller}: {said}");
+    }
+}
+
 /// Signals, jumps, threads that end, forks, closes and stops, all at once.
 #[test]
 fn disturbed_programs_get_their_own_answers_by_lanes() {
