@@ -71,12 +71,22 @@ impl Context {
         if seen == UNMAPPED_UID || is_ambiguous { Err(Errno::EPERM) } else { Ok(seen) }
     }
 
-    /// The number of a process's thread as another process sees it, of the `numbers` that the thread has from the driver's namespace to its
-    /// own; 0 if it does not see it.
-    pub fn thread_seen_by(&self, caller: ProcessKey, numbers: &[u32], server: ProcessKey) -> u32 {
+    /// The number of a caller's thread as the server of its lane sees it, of the `numbers` that the thread has from the driver's namespace to
+    /// its own.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` if the server does not see the thread, and so could not ask who it is.
+    pub fn thread_seen_by(
+        &self,
+        caller: ProcessKey,
+        numbers: &[u32],
+        server: ProcessKey,
+    ) -> Result<u32, Errno> {
         let pid_of = |key| self.processes.get(key).map(|state| &state.opener.pid);
         let both = pid_of(caller).zip(pid_of(server));
-        both.map_or(0, |(caller, server)| caller.thread_seen_by(numbers, server))
+        let number = both.map_or(0, |(caller, server)| caller.thread_seen_by(numbers, server));
+        if number == 0 { Err(Errno::EPERM) } else { Ok(number) }
     }
 
     /// The object behind a handle, whether or not new calls to it may pass the driver by.
@@ -258,7 +268,8 @@ mod tests {
         let Scene { mut context, server_pid, server, client } = scene(0, UidMap::identity());
         let target = context.lane_target(client, 0).expect("the manager");
         assert_eq!((target.server, target.sender_pid, target.server_euid), (server, 20, 7));
-        assert_eq!(context.thread_seen_by(client, &[21], server), 21);
+        assert_eq!(context.thread_seen_by(client, &[21], server), Ok(21));
+        assert_eq!(context.thread_seen_by(client, &[], server), Err(Errno::EPERM), "it has ended");
         assert_eq!(context.lane_target(client, 1), Err(Errno::EINVAL));
         assert_eq!(context.lane_target(server, 0), Err(Errno::EINVAL), "it is its own");
         let program = Program::find(&[&mut context], &server_pid, 10).expect("the manager");

@@ -49,7 +49,18 @@ struct LaneWish {
 impl DeviceState {
     /// Opens a lane as a thread wishes. Returns its number, and its place in the thread's ring.
     fn open_lane(&mut self, wish: LaneWish) -> Result<LaneOpen, Errno> {
-        let LaneWish { process, tid, uid, handle, ring, file, .. } = wish;
+        let LaneWish {
+            process,
+            tid,
+            uid,
+            handle,
+            ring,
+            file,
+            segment,
+            thread: ThreadReference { pidfd, numbers },
+            charges,
+            overflow_uid,
+        } = wish;
         if self.is_traced() {
             return Err(Errno::EAGAIN);
         }
@@ -61,15 +72,12 @@ impl DeviceState {
         if !may_serve || !have_same_priority(tid, server_file.pid) {
             return Err(Errno::EPERM);
         }
-        let LaneWish { segment, thread, charges, overflow_uid, .. } = wish;
-        let ThreadReference { pidfd, numbers } = thread;
-        let sender_tid = numbers.map_or(Some(0), |numbers| {
-            let seen = self.frontend.context().thread_seen_by(process, &numbers, target.server);
-            Some(seen).filter(|number| *number != 0)
-        });
-        // A server asks who calls, which it cannot where the thread is not to be seen.
-        let sender_tid = sender_tid.ok_or(Errno::EPERM)?;
-        let sender_euid = self.frontend.context().user_seen_by(target.server, uid, overflow_uid)?;
+        let context = self.frontend.context();
+        let sender_tid = match numbers {
+            Some(numbers) => context.thread_seen_by(process, &numbers, target.server)?,
+            None => 0,
+        };
+        let sender_euid = context.user_seen_by(target.server, uid, overflow_uid)?;
         let offer = LaneOffer { segment, pidfd, sender_tid, sender_euid, _charges: charges };
         // A thread has one; what it had is given back when it asks for another.
         let had = |lane: &&mut Lane| lane.caller.process == process && lane.caller.tid == tid;
