@@ -13,7 +13,7 @@ use rustix::path::Arg;
 
 use crate::thread_info::ThreadInfo;
 
-/// Which file or directory of /proc it is, since when.
+/// Which directory of /proc it is, since when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProcEntry {
     device: [u32; 2],
