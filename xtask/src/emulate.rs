@@ -26,13 +26,26 @@ const PACKAGES: [&str; 15] = [
     "pidns",
 ];
 
+/// Of the preloaded library, which needs the kernel, what is written in the processor's own language.
+const OF_PRELOAD: [&str; 4] = ["--lib", "--package", "binder-ring-preload", "memory_functions"];
+
 /// Runs all of them, or tells which tool is missing.
 pub(crate) fn run() -> Result<(), TaskFailure> {
     let other =
         if Architecture::X86_64.is_own() { Architecture::Aarch64 } else { Architecture::X86_64 };
+    let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
+    test(other, ["--lib", "--tests"].into_iter().chain(packages))?;
+    test(other, OF_PRELOAD)
+}
+
+/// Runs tests on a processor.
+fn test<'a>(
+    other: Architecture,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> Result<(), TaskFailure> {
     let target = other.target();
-    let mut command = cargo(&["test", "--lib", "--tests", "--target", &target]);
-    command.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+    let mut command = cargo(&["test", "--target", &target]);
+    command.args(arguments);
     other.cross_compile(&target, &mut command);
     let runner = format!("CARGO_TARGET_{}_RUNNER", target.replace('-', "_").to_uppercase());
     command.env(runner, other.starter()?.join(" ")).env("PROPTEST_CASES", "8");

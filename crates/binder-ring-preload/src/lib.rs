@@ -22,6 +22,8 @@ mod known_number;
 mod known_thread;
 mod lane_call;
 mod lanes;
+#[cfg(any(feature = "interpose", test))]
+mod memory_functions;
 mod processor;
 mod program_mapping;
 mod program_memory;
