@@ -1,15 +1,27 @@
 //! `memcpy` and `memset`, which compilers take for granted, under names that are given: tests have them beside the C library's.
 
-/// Defines both, hidden: a program's own must stay what other libraries call.
+/// Defines a function by its instructions, hidden: a program's own must stay what other libraries call.
+macro_rules! define_function {
+    ($name:literal, $($instruction:literal,)*) => {
+        core::arch::global_asm!(
+            concat!(".pushsection .text.", $name, ", \"ax\", @progbits"),
+            concat!(".globl ", $name),
+            concat!(".hidden ", $name),
+            concat!(".type ", $name, ", @function"),
+            concat!($name, ":"),
+            $($instruction,)*
+            concat!(".size ", $name, ", . - ", $name),
+            ".popsection",
+        );
+    };
+}
+
+/// Defines both.
 #[cfg(target_arch = "x86_64")]
 macro_rules! define_memory_functions {
     ($memcpy:literal, $memset:literal) => {
-        core::arch::global_asm!(
-            concat!(".pushsection .text.", $memcpy, ", \"ax\", @progbits"),
-            concat!(".globl ", $memcpy, ", ", $memset),
-            concat!(".hidden ", $memcpy, ", ", $memset),
-            concat!(".type ", $memcpy, ", @function"),
-            concat!($memcpy, ":"),
+        $crate::memory_functions::define_function!(
+            $memcpy,
             "mov rax, rdi",
             "mov rcx, rdx",
             "cmp rdx, 16",
@@ -37,31 +49,25 @@ macro_rules! define_memory_functions {
             "4:",
             "rep movsb",
             "ret",
-            concat!(".size ", $memcpy, ", . - ", $memcpy),
-            concat!(".type ", $memset, ", @function"),
-            concat!($memset, ":"),
+        );
+        $crate::memory_functions::define_function!(
+            $memset,
             "mov r8, rdi",
             "mov eax, esi",
             "mov rcx, rdx",
             "rep stosb",
             "mov rax, r8",
             "ret",
-            concat!(".size ", $memset, ", . - ", $memset),
-            ".popsection",
         );
     };
 }
 
-/// The same.
+/// Defines both.
 #[cfg(target_arch = "aarch64")]
 macro_rules! define_memory_functions {
     ($memcpy:literal, $memset:literal) => {
-        core::arch::global_asm!(
-            concat!(".pushsection .text.", $memcpy, ", \"ax\", @progbits"),
-            concat!(".globl ", $memcpy, ", ", $memset),
-            concat!(".hidden ", $memcpy, ", ", $memset),
-            concat!(".type ", $memcpy, ", @function"),
-            concat!($memcpy, ":"),
+        $crate::memory_functions::define_function!(
+            $memcpy,
             "add x4, x1, x2",
             "add x5, x0, x2",
             "cmp x2, #16",
@@ -117,9 +123,9 @@ macro_rules! define_memory_functions {
             "sturb w9, [x5, #-1]",
             "9:",
             "ret",
-            concat!(".size ", $memcpy, ", . - ", $memcpy),
-            concat!(".type ", $memset, ", @function"),
-            concat!($memset, ":"),
+        );
+        $crate::memory_functions::define_function!(
+            $memset,
             "add x5, x0, x2",
             "mov x3, x0",
             "cmp x2, #16",
@@ -145,12 +151,11 @@ macro_rules! define_memory_functions {
             "b 5b",
             "6:",
             "ret",
-            concat!(".size ", $memset, ", . - ", $memset),
-            ".popsection",
         );
     };
 }
 
+pub(crate) use define_function;
 #[cfg(feature = "interpose")]
 pub(crate) use define_memory_functions;
 

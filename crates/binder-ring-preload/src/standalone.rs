@@ -4,10 +4,10 @@
 #![expect(unsafe_code, reason = "symbols that the compiler calls are defined")]
 
 use core::arch::asm;
-#[cfg(target_arch = "aarch64")]
-use core::arch::global_asm;
 use core::panic::PanicInfo;
 
+#[cfg(target_arch = "aarch64")]
+use crate::memory_functions::define_function;
 use crate::memory_functions::define_memory_functions;
 
 /// Ends the program where it stands: it has a debugger or a core file look at it.
@@ -24,16 +24,6 @@ fn panic(_: &PanicInfo<'_>) -> ! {
 
 define_memory_functions!("memcpy", "memset");
 
+// Asked by what comes with the compiler, which of two kinds of atomic instructions there are: the older one does.
 #[cfg(target_arch = "aarch64")]
-global_asm!(
-    ".pushsection .text.getauxval, \"ax\", @progbits",
-    // Asked by what comes with the compiler, which of two kinds of atomic instructions there are: the older one does.
-    ".globl getauxval",
-    ".hidden getauxval",
-    ".type getauxval, @function",
-    "getauxval:",
-    "mov x0, #0",
-    "ret",
-    ".size getauxval, . - getauxval",
-    ".popsection",
-);
+define_function!("getauxval", "mov x0, #0", "ret",);
