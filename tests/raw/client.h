@@ -265,6 +265,7 @@ static inline void end_service(pid_t service)
 			;
 }
 
+// Gives the buffer of a call or a reply back.
 static inline void let_go(int device, const struct binder_transaction_data *got)
 {
 	struct {

@@ -114,9 +114,11 @@ fn threads_without_a_descriptor_have_lanes() {
     }
 }
 
-/// Runs a command in a user namespace whose users are those from 100000 on.
+/// Makes a user namespace whose users are those from 100000 on, and which ends with the script, however that does. `$inside` runs a
+/// command there.
 const IN_USER_NAMESPACE: &str = r#"
 unshare --user sleep 1000 & sleeper=$!
+trap 'kill "$sleeper"' EXIT
 while [ "$(readlink /proc/$sleeper/ns/user)" = "$(readlink /proc/self/ns/user)" ]; do sleep 0.1; done
 echo 0 100000 65536 >/proc/$sleeper/uid_map
 echo 0 100000 65536 >/proc/$sleeper/gid_map
@@ -133,7 +135,7 @@ fn containers_have_lanes() {
     let run = |command: &str| {
         let script = format!(
             "here=$(dirname \"$0\"); export ANYBINDER_LANES=4; {IN_USER_NAMESPACE}\n\
-             {command}; kill $sleeper"
+             {command}"
         );
         stage.run_script(User::Myself, &[], &script)
     };
