@@ -11,6 +11,7 @@ use std::os::fd::RawFd;
 
 use rustix::io::Errno;
 
+use crate::seccomp::SeccompFilter;
 use crate::thread_status::ThreadStatus;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -255,6 +256,17 @@ impl StoppedThread {
         Ok(self.tracee.call(InjectedCall::Ioctl, arguments)? == Ok(0))
     }
 
+    /// The seccomp filters that decide about the thread's system calls.
+    ///
+    /// # Errors
+    ///
+    /// As [`close`](Self::close); [`InjectionError::Refused`] if we may not read them, for which CAP_SYS_ADMIN is needed
+    /// and no filter of our own, or the kernel does not show them.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    pub fn filters(&mut self) -> Result<Vec<SeccompFilter>, InjectionError> {
+        self.tracee.filters()
+    }
+
     /// Lets the thread go on: its system call returns `result`, whatever it was answered.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub fn finish(self, result: i32) {
@@ -284,6 +296,10 @@ impl StoppedThread {
     }
 
     pub fn is_supervised(&mut self) -> Result<bool, InjectionError> {
+        Err(InjectionError::Unsupported)
+    }
+
+    pub fn filters(&mut self) -> Result<Vec<SeccompFilter>, InjectionError> {
         Err(InjectionError::Unsupported)
     }
 

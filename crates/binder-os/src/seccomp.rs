@@ -5,7 +5,9 @@
 
 #![expect(unsafe_code, reason = "the calls and ioctls of seccomp have no safe wrapper")]
 
+mod evaluation;
 mod filter;
+mod library_calls;
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -13,6 +15,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+pub use library_calls::{LibraryCalls, SeccompFilter};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;

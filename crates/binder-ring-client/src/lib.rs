@@ -34,4 +34,4 @@ pub use kernel::KernelCalls;
 pub use ring::{ClientRing, MARKED, check_segment};
 pub use spin::SpinHistory;
 pub use thread_directory::{CallerThread, ProcEntry};
-pub use thread_info::ThreadInfo;
+pub use thread_info::{PIDFD_GET_INFO, ThreadInfo};

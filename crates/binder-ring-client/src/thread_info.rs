@@ -34,7 +34,7 @@ struct PidfdInfo {
 }
 
 /// `PIDFD_GET_INFO`, since Linux 6.13.
-const PIDFD_GET_INFO: u32 = opcode::read_write::<PidfdInfo>(0xff, 11);
+pub const PIDFD_GET_INFO: u32 = opcode::read_write::<PidfdInfo>(0xff, 11);
 /// `PIDFD_INFO_CREDS`: users are wanted, and were told.
 const CREDS: u64 = 1 << 1;
 /// The place of the user by which FUSE, too, names a caller.

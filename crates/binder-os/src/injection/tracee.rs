@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal};
 
 use super::registers::{InjectedCall, Registers};
 use super::{Answered, InjectionError};
+use crate::seccomp::SeccompFilter;
 use crate::thread_status::ThreadStatus;
 
 /// A request of ptrace(2).
@@ -37,6 +38,8 @@ const SEIZE: PtraceRequest = 0x4206;
 const INTERRUPT: PtraceRequest = 0x4207;
 const GET_SIGNAL_MASK: PtraceRequest = 0x420a;
 const SET_SIGNAL_MASK: PtraceRequest = 0x420b;
+/// PTRACE_SECCOMP_GET_FILTER, for CAP_SYS_ADMIN only.
+const GET_FILTER: PtraceRequest = 0x420c;
 
 /// PTRACE_O_SUSPEND_SECCOMP: the thread's own filters let our calls pass. For CAP_SYS_ADMIN only.
 const SUSPEND_SECCOMP: u64 = 1 << 21;
@@ -206,7 +209,7 @@ impl Tracee {
         let place = (&raw mut instruction).expose_provenance() as u64;
         // SAFETY: the kernel writes one word to `place`, which is one and lives through the call.
         let peeked = unsafe { raw_ptrace(PEEK_TEXT, self.tid, registers.place_of_call(), place) };
-        let settled = peeked.ok().and_then(|()| registers.settled(instruction));
+        let settled = peeked.ok().and_then(|_| registers.settled(instruction));
         let is_callable = settled.is_some();
         let registers = settled.unwrap_or(registers);
         let mut signal_mask = 0_u64;
@@ -328,7 +331,37 @@ impl Tracee {
         let place = (&raw const mask).expose_provenance() as u64;
         // SAFETY: the kernel reads eight bytes from `place`, a word that lives through the call.
         let set = unsafe { raw_ptrace(SET_SIGNAL_MASK, self.tid, MASK_BYTES, place) };
-        set.map_err(|_| self.lost())
+        set.map(drop).map_err(|_| self.lost())
+    }
+
+    /// The seccomp filters of the thread, the last one first.
+    ///
+    /// # Errors
+    ///
+    /// [`InjectionError::Gone`]; [`InjectionError::Refused`] if we may not read them, or the kernel does not show them.
+    pub(super) fn filters(&mut self) -> Result<Vec<SeccompFilter>, InjectionError> {
+        let mut filters = Vec::new();
+        while let Some(filter) = self.filter(filters.len())? {
+            filters.push(filter);
+        }
+        Ok(filters)
+    }
+
+    fn filter(&mut self, index: usize) -> Result<Option<SeccompFilter>, InjectionError> {
+        let refused = |errno| InjectionError::Refused { step: "reading seccomp filters", errno };
+        // SAFETY: without a place the kernel tells the number of instructions alone.
+        let len = match unsafe { raw_ptrace(GET_FILTER, self.tid, index as u64, 0) } {
+            Ok(len) => len,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::SRCH) => return Err(self.lost()),
+            Err(errno) => return Err(refused(errno)),
+        };
+        let mut instructions = vec![libc::sock_filter { code: 0, jt: 0, jf: 0, k: 0 }; len];
+        let place = instructions.as_mut_ptr().expose_provenance() as u64;
+        // SAFETY: filters do not change, so the kernel writes as many instructions to `place` as there is room for.
+        let got = unsafe { raw_ptrace(GET_FILTER, self.tid, index as u64, place) };
+        got.map_err(|_| self.lost())?;
+        Ok(Some(SeccompFilter::new(instructions)))
     }
 
     fn release(&mut self) -> Result<(), InjectionError> {
@@ -398,7 +431,7 @@ fn refused_to_seize(errno: Errno) -> InjectionError {
 fn ptrace(request: PtraceRequest, tid: u32, address: u64, data: u64) -> Result<(), Errno> {
     debug_assert!(!matches!(request, PEEK_TEXT | GET_REGISTERS | GET_SIGNAL_MASK));
     // SAFETY: the other requests take numbers only, or are made with a pointer elsewhere.
-    unsafe { raw_ptrace(request, tid, address, data) }
+    unsafe { raw_ptrace(request, tid, address, data) }.map(drop)
 }
 
 /// Reads or writes all registers of a thread, and returns how many bytes these are.
@@ -414,7 +447,7 @@ unsafe fn move_registers(
     len_bytes: usize,
 ) -> Result<usize, Errno> {
     // SAFETY: the caller vouches for `place`, which is what these requests want.
-    unsafe { raw_ptrace(request, tid, 0, place) }.map(|()| len_bytes)
+    unsafe { raw_ptrace(request, tid, 0, place) }.map(|_| len_bytes)
 }
 
 /// Reads or writes all registers of a thread, and returns how many bytes these are: a 32-bit program has fewer.
@@ -450,11 +483,9 @@ unsafe fn raw_ptrace(
     tid: u32,
     address: u64,
     data: u64,
-) -> Result<(), Errno> {
+) -> Result<usize, Errno> {
     // SAFETY: the caller vouches for `data`; nothing else is a pointer of ours.
     let result = unsafe { libc::syscall(libc::SYS_ptrace, request, tid, address, data) };
-    if result >= 0 {
-        return Ok(());
-    }
-    Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO))
+    usize::try_from(result)
+        .map_err(|_| Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO))
 }

@@ -8,7 +8,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags};
 
 /// The architectures whose calls we know, as the kernel numbers them: ours, and that of 32-bit programs. Calls by another
 /// one pass.
-const ARCHITECTURES: Option<(u32, u32)> = if cfg!(target_arch = "x86_64") {
+pub(super) const ARCHITECTURES: Option<(u32, u32)> = if cfg!(target_arch = "x86_64") {
     Some((0xc000_003e, 0x4000_0003))
 } else if cfg!(target_arch = "aarch64") {
     Some((0xc000_00b7, 0x4000_0028))
@@ -188,40 +188,20 @@ fn assemble(steps: &[FilterStep]) -> Vec<libc::sock_filter> {
 
 const JUMP: u32 = libc::BPF_JMP | libc::BPF_K;
 
-fn number(call: libc::c_long) -> u32 {
+pub(super) fn number(call: libc::c_long) -> u32 {
     u32::try_from(call).expect("system calls have small numbers")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::evaluation::{FilteredCall, returned};
     use super::*;
 
-    /// Runs the program on a call, as the kernel does.
-    fn verdict(arch: u32, nr: libc::c_long, arguments: [u64; 6]) -> u32 {
-        let mut data = Vec::new();
-        data.extend(u32::try_from(nr).unwrap().to_le_bytes());
-        data.extend(arch.to_le_bytes());
-        data.extend(0_u64.to_le_bytes());
-        data.extend(arguments.iter().flat_map(|argument| argument.to_le_bytes()));
-        let (code, mut at, mut loaded) = (program().unwrap(), 0, 0);
-        loop {
-            let libc::sock_filter { code: kind, jt, jf, k } = code[at];
-            let holds = match u32::from(kind) & 0xf0 {
-                libc::BPF_JEQ => loaded == k,
-                libc::BPF_JGE => loaded >= k,
-                _ => loaded & k != 0,
-            };
-            at += 1;
-            match u32::from(kind) & 0x07 {
-                libc::BPF_LD => {
-                    let word = &data[k as usize..k as usize + 4];
-                    loaded = u32::from_le_bytes(word.try_into().unwrap());
-                }
-                libc::BPF_RET => return k,
-                libc::BPF_ALU => loaded &= k,
-                _ => at += usize::from(if holds { jt } else { jf }),
-            }
-        }
+    /// What the program returns for a call.
+    fn verdict(architecture: u32, call: libc::c_long, arguments: [u64; 6]) -> u32 {
+        let arguments = arguments.map(Some);
+        let call = FilteredCall { architecture, number: number(call), arguments };
+        returned(&program().unwrap(), &call).unwrap()
     }
 
     #[test]
