@@ -21,6 +21,7 @@ use crate::blocking_pool::BlockingPool;
 use crate::descriptors::{PER_FILE, PER_MEMORY, PER_THREAD};
 use crate::device::Device;
 use crate::files::HeldFile;
+use crate::filter_verdict::FilterVerdict;
 use crate::mapping_place::{MappingLook, MappingPlace};
 use crate::memory_handle::{MemoryHandle, MemoryHandles};
 use crate::open_mode::OpenMode;
@@ -82,6 +83,8 @@ pub(crate) struct ClientFile {
     private_mapping: Option<Arc<PrivateMapping>>,
     /// It restricts its own system calls, or some of its threads do.
     has_filter: AtomicBool,
+    /// What the filters let pass with which it was started.
+    filter_verdict: Mutex<FilterVerdict>,
     /// Its threads have waited for work otherwise than by reads.
     polls: AtomicBool,
     is_closed: AtomicBool,
@@ -107,6 +110,7 @@ impl ClientFile {
             threads: Mutex::default(),
             private_mapping,
             has_filter: AtomicBool::new(false),
+            filter_verdict: Mutex::default(),
             polls: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             memories: MemoryHandles::default(),
@@ -273,6 +277,16 @@ impl ClientFile {
     /// Whether its threads were seen to restrict their own system calls.
     pub(crate) fn has_filter(&self) -> bool {
         self.has_filter.load(Ordering::Relaxed)
+    }
+
+    /// Notes what its filters let pass.
+    pub(crate) fn note_filter_verdict(&self, verdict: FilterVerdict) {
+        *self.filter_verdict.lock().unwrap_or_else(PoisonError::into_inner) = verdict;
+    }
+
+    /// What its filters let pass, of those that were looked at.
+    pub(crate) fn filter_verdict(&self) -> FilterVerdict {
+        *self.filter_verdict.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that a thread has polled it.

@@ -33,6 +33,7 @@ mod expected_calls;
 mod fd_task;
 mod fd_work;
 mod files;
+mod filter_verdict;
 mod freeze_queue;
 mod freezer;
 mod housekeeper;

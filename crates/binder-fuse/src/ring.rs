@@ -11,6 +11,7 @@ mod access;
 mod fair_share;
 pub(crate) mod file;
 mod files;
+mod filters;
 mod lane_calls;
 pub(crate) mod lanes;
 mod recent_threads;
@@ -45,18 +46,38 @@ use file::{MovedFdWork, RingCallId, RingFile, TakenRequest, Unbound, WaitBegun};
 use rings::{BegunCall, new_call};
 
 impl SessionShared {
-    /// A client offers a segment.
+    /// A client offers a segment, or asks whether it may.
     pub(crate) fn attach_ring(
         &self,
         header: &Header,
         file: &Arc<ClientFile>,
         process: ProcessKey,
         data: &[u8],
-    ) -> Result<(), Errno> {
-        let wanted = RingAttach::read_from_bytes(data).map_err(|_| Errno::EINVAL)?;
-        if wanted.version != RING_VERSION || !self.has_rings {
-            return Err(Errno::EINVAL);
+    ) {
+        /// No file has this number, so a program that may have a ring hears `EBADF`.
+        const QUESTION: u32 = u32::MAX;
+        let (unique, tid) = (header.unique, header.pid);
+        let wanted = RingAttach::read_from_bytes(data).ok();
+        let wanted = wanted.filter(|it| it.version == RING_VERSION && self.has_rings);
+        let Some(wanted) = wanted else { return self.refuse(unique, Errno::EINVAL) };
+        if wanted.fd == QUESTION {
+            match self.filter_verdict(file, tid) {
+                Ok(verdict) if verdict.allows_rings => {}
+                Ok(_) => return self.refuse(unique, Errno::EPERM),
+                Err(status) => return self.read_filters(unique, file, tid, status),
+            }
         }
+        let attached = self.add_ring(header, file, process, wanted.fd);
+        self.respond(unique, attached, |()| reply::ioctl(unique, 0, &[]));
+    }
+
+    fn add_ring(
+        &self,
+        header: &Header,
+        file: &Arc<ClientFile>,
+        process: ProcessKey,
+        memfd: u32,
+    ) -> Result<(), Errno> {
         // A segment does not name its caller; the kernel is asked, and must say the same as FUSE.
         let tid = header.pid;
         if file.has_filter() || !file.is_caller(tid, header.uid) {
@@ -65,7 +86,7 @@ impl SessionShared {
         }
         let mapping =
             mappings().take(file.payer(), 1).map_err(|error| errno(&io::Error::from(error)))?;
-        let memfd = file.take_memfd(tid, wanted.fd)?;
+        let memfd = file.take_memfd(tid, memfd)?;
         let memory = RingMemory::map(&memfd).map_err(|error| errno(&error))?;
         let make = |number| RingFile::new(number, process, memory, mapping);
         let ring = self.rings.add(file, make);

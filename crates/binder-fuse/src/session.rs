@@ -453,7 +453,7 @@ impl SessionShared {
         self.attr(unique, node);
     }
 
-    fn respond<'m, T>(
+    pub(crate) fn respond<'m, T>(
         &self,
         unique: u64,
         result: Result<T, Errno>,

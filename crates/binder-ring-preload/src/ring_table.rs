@@ -526,7 +526,8 @@ fn index(mark: usize) -> usize {
     mark % RINGS
 }
 
-/// Asks the driver of a device whether the program may use lanes. It may not if it was started under a filter of system calls.
+/// Asks the driver of a device whether the program may use lanes. It may not if it was started under a filter that might end it for what
+/// they take.
 fn offers_lanes(fd: i32) -> bool {
     let mut nothing = LaneRoom::default();
     let argument = (&raw mut nothing).addr();
@@ -536,7 +537,7 @@ fn offers_lanes(fd: i32) -> bool {
 }
 
 /// Asks the driver of a device whether it would take a segment, before one is made: the system calls for that are
-/// unusual.
+/// unusual, and a filter may not allow them.
 fn offers_rings(fd: i32) -> bool {
     let nothing = RingAttach { version: RING_VERSION, fd: u32::MAX };
     let argument = (&raw const nothing).addr();

@@ -18,7 +18,8 @@ pub const ANYBINDER_DEFER_COMPLETIONS: u32 = iow::<u32>(b'B', 1);
 pub const RING_VERSION: u32 = 4;
 
 /// Offers a segment for an open device: a memfd whose size is sealed and which can get no further seal. The driver takes a
-/// reference; the client may close its own. See `binder-ring`.
+/// reference; the client may close its own. Where it would take one, the offer of a descriptor that cannot be, `u32::MAX`, fails with `EBADF`. See
+/// `binder-ring`.
 pub const ANYBINDER_RING_ATTACH: u32 = iow::<RingAttach>(b'B', 2);
 
 /// Waits, in the driver, until the call in a slot of the segment is answered; returns at once if it is, or if nothing is

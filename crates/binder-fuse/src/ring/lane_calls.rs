@@ -10,7 +10,7 @@ use binder_frontend::RequestContext;
 use binder_lane::layout::SEGMENT_BYTES;
 use binder_lane::{LaneId, NoteKind};
 use binder_os::credentials::{ThreadReference, overflow_uid};
-use binder_os::{ThreadStatus, client_files, priority, ring_memory};
+use binder_os::{client_files, priority, ring_memory};
 use binder_ring::layout::{LANES, SLOTS};
 use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen, LaneRoom};
 use fuse_wire::{Header, reply};
@@ -391,14 +391,13 @@ impl SessionShared {
         data: &[u8],
     ) {
         let (unique, tid) = (header.unique, header.pid);
-        // A filter under which a program was started may end it for what lanes take.
-        let usual_filters = self.supervision.client_filters();
-        if ThreadStatus::of(tid).is_ok_and(|status| status.filters > usual_filters) {
-            return self.refuse(unique, Errno::EPERM);
-        }
         let wish = LaneRoom::read_from_bytes(data).ok();
         let pages = wish.and_then(|wish| u32::try_from(wish.pages).ok());
         let Some(pages) = pages else { return self.refuse(unique, Errno::EINVAL) };
+        // Filters that are not known yet were not there when the ring was made.
+        if !self.filter_verdict(file, tid).is_ok_and(|verdict| verdict.allows_lanes) {
+            return self.refuse(unique, Errno::EPERM);
+        }
         self.do_for_lane(file, process, tid, move |state| {
             let address = state.frontend.context_mut().set_aside(process, pages);
             let room = address.map(|address| LaneRoom { pages: pages.into(), address });

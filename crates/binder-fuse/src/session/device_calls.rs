@@ -7,8 +7,8 @@ use binder_uapi::{
     ANYBINDER_LANE_ROOM, ANYBINDER_RING_ATTACH, ANYBINDER_RING_WAIT, BINDER_CTL_ADD,
     BINDER_WRITE_READ, BinderWriteRead,
 };
+use fuse_wire::Header;
 use fuse_wire::flags::FUSE_POLL_SCHEDULE_NOTIFY;
-use fuse_wire::{Header, reply};
 use zerocopy::FromBytes;
 
 use crate::client_file::ClientFile;
@@ -50,8 +50,7 @@ impl SessionShared {
         };
         match command {
             ANYBINDER_RING_ATTACH => {
-                let attached = self.attach_ring(header, &file, process, bytes);
-                self.respond(unique, attached, |()| reply::ioctl(unique, 0, &[]));
+                self.attach_ring(header, &file, process, bytes);
                 return None;
             }
             ANYBINDER_RING_WAIT => {

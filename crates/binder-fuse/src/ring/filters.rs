@@ -1,0 +1,100 @@
+//! Whether threads under seccomp filters may have a ring, and lanes: their programs make system calls of their own then, which a filter may
+//! refuse, or end the program for.
+//!
+//! The kernel shows filters of a thread that is stopped. So a thread that asks for a ring is stopped on its way out of that ioctl, by a pool
+//! thread, and makes it again if it may have one.
+
+use std::sync::Arc;
+
+use binder_core::Errno;
+use binder_os::ThreadStatus;
+use binder_os::injection::{self, Answered, StoppedThread};
+use binder_os::seccomp::{LibraryCalls, SeccompFilter};
+use fuse_wire::reply;
+
+use crate::blocking_pool::WorkStart;
+use crate::client_file::ClientFile;
+use crate::filter_verdict::FilterVerdict;
+use crate::shared::SessionShared;
+use crate::wire::send;
+
+/// More filters than any thread has: none of them keeps a thread from being stopped, for it makes no call of ours.
+const ANY_FILTERS: u32 = u32::MAX;
+
+impl SessionShared {
+    /// What the filters of a thread let pass, of the process that has a file open.
+    ///
+    /// # Errors
+    ///
+    /// The thread's status if they have not been read.
+    pub(super) fn filter_verdict(
+        &self,
+        file: &ClientFile,
+        tid: u32,
+    ) -> Result<FilterVerdict, ThreadStatus> {
+        let usual = self.supervision.client_filters();
+        // One that has ended needs no answer.
+        let status = ThreadStatus::of(tid).ok().filter(|status| status.filters > usual);
+        let Some(status) = status else { return Ok(FilterVerdict::OF_USUAL_FILTERS) };
+        let known = file.filter_verdict();
+        if status.filters > known.filters { Err(status) } else { Ok(known) }
+    }
+
+    /// Has the filters of a thread read, which makes its ioctl again then, or has it fail if they let no ring be.
+    pub(super) fn read_filters(
+        &self,
+        unique: u64,
+        file: &Arc<ClientFile>,
+        tid: u32,
+        status: ThreadStatus,
+    ) {
+        let (session, file) = (self.this.clone(), file.clone());
+        self.pool.run_for_request(file.payer(), unique, move |start| {
+            let Some(shared) = session.upgrade() else { return };
+            match start {
+                WorkStart::OnPool => shared.judge_filters(unique, &file, tid, &status),
+                WorkStart::Killed => shared.refuse(unique, Errno::EPERM),
+            }
+        });
+    }
+
+    fn judge_filters(&self, unique: u64, file: &ClientFile, tid: u32, status: &ThreadStatus) {
+        let mut is_answered = false;
+        let stopped = StoppedThread::stop(tid, status, ANY_FILTERS, || {
+            is_answered = true;
+            send(&self.fuse, &reply::ioctl(unique, injection::REPEAT_ALWAYS, &[]));
+            Answered::Itself
+        });
+        let mut stopped = match stopped {
+            Ok(stopped) => stopped,
+            // A debugger has it. It hears what all do that may have a ring.
+            Err(_) if !is_answered => {
+                file.note_filter_verdict(FilterVerdict::of_unread(status.filters));
+                return self.refuse(unique, Errno::EBADF);
+            }
+            // It has ended.
+            Err(_) => return,
+        };
+        let verdict = match stopped.filters() {
+            Ok(filters) => FilterVerdict {
+                filters: status.filters,
+                allows_rings: allow(&filters, tid, LibraryCalls::OfRings),
+                allows_lanes: allow(&filters, tid, LibraryCalls::OfLanes),
+            },
+            Err(error) => {
+                tracing::debug!(tid, %error, "no lanes: the program's seccomp filters cannot be read");
+                FilterVerdict::of_unread(status.filters)
+            }
+        };
+        // Before the thread goes on.
+        file.note_filter_verdict(verdict);
+    }
+}
+
+fn allow(filters: &[SeccompFilter], tid: u32, calls: LibraryCalls) -> bool {
+    let refused = filters.iter().find_map(|filter| filter.first_refused(calls));
+    if let Some(call) = refused {
+        tracing::debug!(tid, call, ?calls, "a seccomp filter does not let this system call pass");
+    }
+    refused.is_none()
+}
