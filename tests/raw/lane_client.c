@@ -2,7 +2,7 @@
 //
 //   gcc -O2 -pthread -o lane_client lane_client.c
 //   lane_client SERVER        plays all scenes, with ANYBINDER_LANES=4 and a service: `SERVER server` of lane_checks
-//   lane_client SERVER way    says which way the calls of the last of many threads go
+//   lane_client SERVER way [ROUNDS]   says which way the calls of the last of many threads go, after so many rounds of them
 //
 // How many calls the driver has seen is what its statistics say, so nothing else may use it meanwhile.
 #include "another_server.h"
@@ -46,10 +46,10 @@ static void *call_once(void *unused)
 	return unused;
 }
 
-static void *tell_way(void *unused)
+static void *tell_way(void *rounds)
 {
-	puts(passes_by_within(50, device) ? "by a lane" : "by the driver");
-	return unused;
+	puts(passes_by_within(*(int *)rounds, device) ? "by a lane" : "by the driver");
+	return NULL;
 }
 
 static int open_large(void)
@@ -371,13 +371,14 @@ int main(int argc, char **argv)
 	server = argv[1];
 	start_service(serve_by_another);
 	device = open_large();
-	if (argc == 3 && !strcmp(argv[2], "way")) {
+	if (argc >= 3 && !strcmp(argv[2], "way")) {
 		pthread_t thread;
+		int rounds = argc > 3 ? atoi(argv[3]) : 50;
 		CHECK(pthread_barrier_init(&have_called, NULL, OTHERS + 1) == 0);
 		for (int other = 0; other < OTHERS; other++)
 			CHECK(pthread_create(&thread, NULL, call_once, NULL) == 0);
 		pthread_barrier_wait(&have_called);
-		CHECK(pthread_create(&thread, NULL, tell_way, NULL) == 0 && pthread_join(thread, NULL) == 0);
+		CHECK(pthread_create(&thread, NULL, tell_way, &rounds) == 0 && pthread_join(thread, NULL) == 0);
 		return 0;
 	}
 	handlers_device = open_client();

@@ -1,5 +1,6 @@
 //! Calls that pass our driver by.
 
+use std::fs;
 use std::iter;
 use std::path::Path;
 
@@ -159,6 +160,84 @@ fn containers_have_lanes() {
         assert_eq!(heard.len(), 200, "{said}");
         assert!(heard.iter().all(|line| uid(line) == Some(true)), "of {caller}: {said}");
     }
+}
+
+/// Whether a driver that this process starts may read the filters of others, which the kernel allows those alone who may do everything,
+/// everywhere.
+fn may_read_filters() -> bool {
+    const SYS_ADMIN: u64 = 1 << 21;
+    let status = fs::read_to_string("/proc/self/status").expect("there is /proc");
+    let field = |name| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let capabilities = field("CapEff:").and_then(|it| u64::from_str_radix(it, 16).ok());
+    let users = fs::read_to_string("/proc/self/uid_map").expect("there is /proc");
+    let may = capabilities.is_some_and(|it| it & SYS_ADMIN != 0)
+        && field("Seccomp:") == Some("0")
+        && users.split_whitespace().eq(["0", "0", "4294967295"]);
+    if !may {
+        binder_testkit::skip("only root, outside of any container, may read filters");
+    }
+    may
+}
+
+/// The system calls by which a program of the checks starts and calls the driver, with the C libraries of Debian and Ubuntu.
+const OWN_CALLS: &str = "access,alarm,arch_prctl,brk,clock_nanosleep,clone,clone3,close,dup2,dup3,execve,exit,exit_group,\
+    faccessat,fcntl,fstat,futex,getrandom,ioctl,lseek,madvise,mmap,mprotect,munmap,newfstatat,openat,pause,pipe2,ppoll,\
+    prctl,pread64,prlimit64,read,rseq,rt_sigaction,rt_sigprocmask,set_robust_list,set_tid_address,setitimer,write";
+/// Those that it does not make by itself, but with a ring, and with lanes.
+const CALLS_OF_RINGS: &str = "gettid,getcpu,memfd_create,ftruncate,fstatfs,socketpair,recvmsg";
+const CALLS_OF_LANES: &str =
+    "getpid,sigaltstack,futex_waitv,clock_gettime,mremap,readlinkat,statfs,statx";
+
+/// In how many rounds of calls a program is expected to come to call by lanes, and in how many it would make one.
+const MANY_ROUNDS: u32 = 1_000;
+const FEW_ROUNDS: u32 = 4;
+
+/// Containers and services have filters. What those let pass is known only to a driver that may read them.
+#[test]
+fn programs_have_lanes_under_filters_that_let_all_they_take_pass() {
+    let stage = stage_with(&["under_filter", "lane_server", "lane_client"]);
+    let way = |user, rounds: u32, variables: &str, filters: &str| {
+        let client = "\"$here/lane_client\" \"$here/lane_server\" way";
+        let script = format!(
+            "here=$(dirname \"$0\"); PATH=$here:$PATH; export ANYBINDER_LANES=4 {variables}; {filters} {client} {rounds}"
+        );
+        stage.run_script(user, &[], &script)
+    };
+    let harmless =
+        ["under_filter refuse reboot", "under_filter end reboot under_filter refuse kill"];
+    let ordinary = User::all().iter().filter(|user| matches!(user, User::Ordinary));
+    for &user in ordinary {
+        assert_eq!(way(user, FEW_ROUNDS, "", harmless[0]), "by the driver\n", "it is not known");
+    }
+    if !may_read_filters() {
+        return;
+    }
+    let way =
+        |rounds, variables: &str, filters: &str| way(User::Myself, rounds, variables, filters);
+    for filters in harmless {
+        assert_eq!(way(MANY_ROUNDS, "", filters), "by a lane\n", "under {filters}");
+    }
+    // A program is ended for none of the calls that are not its own.
+    let open = cfg!(target_arch = "x86_64").then_some("open");
+    for call in CALLS_OF_RINGS.split(',').chain(CALLS_OF_LANES.split(',')).chain(open) {
+        let filters = format!("under_filter refuse reboot under_filter end {call}");
+        assert_eq!(way(FEW_ROUNDS, "", &filters), "by the driver\n", "under {filters}");
+    }
+    // And there are no others.
+    let own = format!("under_filter only {OWN_CALLS}");
+    assert_eq!(
+        way(FEW_ROUNDS, "ANYBINDER_NO_RING=1", &own),
+        "by the driver\n",
+        "the C library makes others"
+    );
+    let all = format!("{own},{CALLS_OF_RINGS},{CALLS_OF_LANES},open");
+    assert_eq!(way(MANY_ROUNDS, "", &all), "by a lane\n");
+    let said = stage.run_script(
+        User::Myself,
+        &[],
+        "here=$(dirname \"$0\"); export ANYBINDER_LANES=4; \"$here/under_filter\" refuse reboot \"$here/lane_server\"",
+    );
+    assert_eq!(said.lines().last(), Some("filtered"), "{said}");
 }
 
 /// Signals, jumps, threads that end, forks, closes and stops, all at once.
