@@ -271,10 +271,15 @@ fn find_out(
     {
         return CanAddFds::No;
     }
-    shared.expected.expect_question(request.tid);
+    if is_supervised(shared, request.tid, held) { CanAddFds::Yes } else { CanAddFds::No }
+}
+
+/// Whether the supervisor traps calls of a thread that has no filter which might end it for the question.
+pub(crate) fn is_supervised(shared: &SessionShared, tid: u32, held: &mut StoppedThread) -> bool {
+    shared.expected.expect_question(tid);
     let is_supervised = held.is_supervised();
-    shared.expected.forget(request.tid);
-    if is_supervised == Ok(true) { CanAddFds::Yes } else { CanAddFds::No }
+    shared.expected.forget(tid);
+    is_supervised == Ok(true)
 }
 
 /// Why files were not installed.

@@ -1,4 +1,8 @@
-//! What is known of the seccomp filters that a program was started under.
+//! What is known of the seccomp filters that programs were started under.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use binder_os::seccomp::{LibraryCalls, SeccompFilter};
 
 /// What the filters of a process's threads let pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -14,8 +18,46 @@ impl FilterVerdict {
     pub(crate) const OF_USUAL_FILTERS: Self =
         Self { filters: 0, allows_rings: true, allows_lanes: true };
 
-    /// Of filters that we may not read. They have to let pass what rings take.
-    pub(crate) const fn of_unread(filters: u32) -> Self {
+    /// Of filters of which nothing is known. They have to let pass what rings take.
+    pub(crate) const fn of_unknown(filters: u32) -> Self {
         Self { filters, allows_rings: true, allows_lanes: false }
+    }
+}
+
+/// The filters that processes of a world were seen to install, all together: who has which of them is not known.
+#[derive(Debug, Default)]
+pub(crate) struct InstalledFilters {
+    refuse_rings: AtomicBool,
+    refuse_lanes: AtomicBool,
+}
+
+impl InstalledFilters {
+    /// Notes a filter before it is installed. One that could not be read may do anything.
+    pub(crate) fn note(&self, filter: Option<&SeccompFilter>) {
+        let refuses = |calls| filter.is_none_or(|it| it.first_refused(calls).is_some());
+        self.refuse_rings.fetch_or(refuses(LibraryCalls::OfRings), Ordering::Relaxed);
+        self.refuse_lanes.fetch_or(refuses(LibraryCalls::OfLanes), Ordering::Relaxed);
+    }
+
+    /// What any of them lets pass, of a process that has so many.
+    pub(crate) fn verdict(&self, filters: u32) -> FilterVerdict {
+        let allows_rings = !self.refuse_rings.load(Ordering::Relaxed);
+        let allows_lanes = allows_rings && !self.refuse_lanes.load(Ordering::Relaxed);
+        FilterVerdict { filters, allows_rings, allows_lanes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_is_not_known_allows_nothing_to_anyone() {
+        let installed = InstalledFilters::default();
+        let all = FilterVerdict { filters: 2, allows_rings: true, allows_lanes: true };
+        assert_eq!(installed.verdict(2), all);
+        installed.note(None);
+        let none = FilterVerdict { filters: 2, allows_rings: false, allows_lanes: false };
+        assert_eq!(installed.verdict(2), none);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use binder_os::ThreadStatus;
 
+use crate::filter_verdict::InstalledFilters;
 use crate::notify_listener::NotifyListener;
 use crate::slow::SlowClients;
 use crate::trapped_call::UnansweredCall;
@@ -16,6 +17,9 @@ pub(crate) trait TrapAnswerer: Send + Sync {
 
     /// Answers a call, or sees to it that it is answered.
     fn answer(&self, unanswered: UnansweredCall);
+
+    /// The filters that processes were seen to install.
+    fn installed_filters(&self) -> &InstalledFilters;
 }
 
 /// What a session knows of the supervisor.

@@ -15,13 +15,14 @@ use std::thread;
 use binder_core::Errno;
 use binder_frontend::RequestContext;
 use binder_os::ring_switch::ProgramSwitch;
-use binder_os::seccomp::{NotifyFd, SeccompNotification, TrapAnswer, TrappedCall};
-use binder_os::{FileId, ThreadStatus, injection, proc_files};
+use binder_os::seccomp::{NotifyFd, SeccompFilter, SeccompNotification, TrapAnswer, TrappedCall};
+use binder_os::{ClientMemory, FileId, ThreadStatus, injection, proc_files};
 
 use crate::contexts::Contexts;
 use crate::device::{Deferred, DeviceWork, Job};
 use crate::fd_task::Worker;
 use crate::files::HeldFile;
+use crate::filter_verdict::InstalledFilters;
 use crate::mounts::Mounts;
 use crate::notify_listener::NotifyListener;
 use crate::options::Options;
@@ -48,6 +49,7 @@ struct TrapHandler {
     listener: NotifyListener,
     /// The library by which programs have rings, if they could have loaded it.
     ring_library: Arc<Path>,
+    installed_filters: Arc<InstalledFilters>,
 }
 
 impl Supervisor {
@@ -83,6 +85,7 @@ impl Supervisor {
             workers: Arc::default(),
             listener,
             ring_library,
+            installed_filters: Arc::default(),
         });
         let known: Arc<dyn TrapAnswerer> = trap_handler.clone();
         trap_handler.mounts.set_trap_handler(Arc::downgrade(&known));
@@ -113,6 +116,10 @@ impl TrapAnswerer for TrapHandler {
             None => unanswered.answer(TrapAnswer::Refuse(Errno::EINTR.number())),
         }
     }
+
+    fn installed_filters(&self) -> &InstalledFilters {
+        &self.installed_filters
+    }
 }
 
 impl TrapHandler {
@@ -120,7 +127,7 @@ impl TrapHandler {
         let SeccompNotification { tid, call, .. } = unanswered.notification;
         let of_caller = |fd| proc_files::id_of_descriptor(tid, fd).ok();
         match call {
-            TrappedCall::Filter => {
+            TrappedCall::Filter { .. } => {
                 self.note_filter(&unanswered);
                 if self.ring_library.exists() {
                     self.start_worker(unanswered, None);
@@ -198,10 +205,14 @@ impl TrapHandler {
 
     fn start_worker(&self, unanswered: UnansweredCall, context: Option<FileId>) {
         let Some(place) = WorkerPlace::take(&self.workers) else {
+            if let TrappedCall::Filter { program: Some(_) } = unanswered.notification.call {
+                self.installed_filters.note(None);
+            }
             return unanswered.answer(TrapAnswer::Proceed);
         };
         let (mounts, contexts) = (self.mounts.clone(), self.contexts.clone());
         let ring_library = self.ring_library.clone();
+        let installed_filters = self.installed_filters.clone();
         let work = move || {
             let outcome = match (unanswered.notification.call, context) {
                 (TrappedCall::Mount { .. }, _) => mounts.mount(&unanswered),
@@ -215,7 +226,11 @@ impl TrapHandler {
                 (TrappedCall::MoveMount { .. }, Some(file)) => {
                     contexts.move_mount(&unanswered, file.device)
                 }
-                (TrappedCall::Filter, _) => {
+                (TrappedCall::Filter { program }, _) => {
+                    if let Some(program) = program {
+                        let filter = read_filter(program, &unanswered);
+                        installed_filters.note(filter.as_ref());
+                    }
                     if let Err(error) = turn_ring_off(&ring_library, &unanswered) {
                         tracing::debug!(%error, "a program that confines itself keeps to its ring");
                     }
@@ -240,6 +255,15 @@ impl TrapHandler {
             tracing::warn!(%error, "a trapped call could not be answered");
         }
     }
+}
+
+/// Reads a filter that is about to be installed. It is in the caller's memory, where the caller may change it meanwhile, and harms itself alone.
+fn read_filter(program: u64, unanswered: &UnansweredCall) -> Option<SeccompFilter> {
+    let tid = unanswered.notification.tid;
+    let mut memory = ClientMemory::open(ThreadStatus::of(tid).ok()?.tgid).ok()?;
+    memory.use_thread(tid);
+    let filter = SeccompFilter::read(&mut memory, program).ok();
+    filter.filter(|_| unanswered.is_pending())
 }
 
 /// Has a program that is about to restrict itself make ioctls: its filter may not know what a ring takes.

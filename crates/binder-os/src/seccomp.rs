@@ -113,7 +113,11 @@ pub enum TrappedCall {
         argument: u64,
     },
     /// A filter of the caller's own is about to be installed.
-    Filter,
+    Filter {
+        /// The address of its [program](SeccompFilter::read). There is none in strict mode, in which no other program can be started,
+        /// and where a library tries what the kernel knows.
+        program: Option<u64>,
+    },
     /// Something that our filter does not trap.
     Other,
 }
@@ -410,7 +414,14 @@ impl SeccompNotification {
             },
             libc::SYS_fsmount => TrappedCall::MakeMount { fd: int(a), flags: int(b) },
             libc::SYS_restart_syscall => TrappedCall::Diversion { argument: c },
-            libc::SYS_prctl | libc::SYS_seccomp => TrappedCall::Filter,
+            libc::SYS_prctl => {
+                let has_program = int(b) == libc::SECCOMP_MODE_FILTER && c != 0;
+                TrappedCall::Filter { program: has_program.then_some(c) }
+            }
+            libc::SYS_seccomp => {
+                let has_program = int(a) == libc::SECCOMP_SET_MODE_FILTER && c != 0;
+                TrappedCall::Filter { program: has_program.then_some(c) }
+            }
             _ => TrappedCall::Other,
         };
         Self { id: told.id, tid: told.pid, call }

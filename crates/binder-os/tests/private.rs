@@ -24,7 +24,8 @@ use binder_os::mounts;
 use binder_os::namespaces::{self, PrivateNamespaces};
 use binder_os::private_dev::{self, BINDERFS_DIR};
 use binder_os::processes::{self, Change, Child, Fork, Signal};
-use binder_os::{FileInFlight, UserAndGroup};
+use binder_os::seccomp::{LibraryCalls, SeccompFilter};
+use binder_os::{ClientMemory, FileInFlight, UserAndGroup};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
@@ -268,7 +269,14 @@ fn a_trapped_call_is_answered() {
         None
     };
     let filter = next().unwrap();
-    assert_eq!(filter.call, TrappedCall::Filter, "before it is known that there is one");
+    // Before it is known that there is a listener.
+    let TrappedCall::Filter { program: Some(program) } = filter.call else {
+        panic!("{filter:?}");
+    };
+    let mut memory = ClientMemory::open(child.pid()).unwrap();
+    let read = SeccompFilter::read(&mut memory, program).unwrap();
+    let calls = [LibraryCalls::OfRings, LibraryCalls::OfLanes];
+    assert_eq!(calls.map(|it| read.first_refused(it)), [None; 2]);
     listener.answer(&filter, TrapAnswer::Proceed).unwrap();
     for answer in
         [TrapAnswer::Refuse(Errno::XDEV.raw_os_error()), TrapAnswer::Done, TrapAnswer::Proceed]

@@ -315,13 +315,37 @@ runroot = "/mnt/podman/run"
 END
 "#;
 
+/// Has containers with several filters ask the driver what it offers them. Without a log of events podman would wait for the end of each.
+const FILTERED: &str = r#"
+for refused in reboot futex_waitv memfd_create; do
+    echo '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["'$refused'"], "action": "SCMP_ACT_ERRNO"}]}' >/mnt/podman/$refused
+    podman --runtime "$(command -v anybinder-oci)" run --detach --name $refused --security-opt seccomp=/mnt/podman/$refused \
+        --rootfs $ROOTFS sh -c '/offered >/tmp/told; mv /tmp/told /tmp/offered; exec sleep 1000' >/mnt/podman/id
+    until [ -e $ROOTFS/tmp/offered ]; do sleep 0.01; done
+    cat $ROOTFS/tmp/offered; rm $ROOTFS/tmp/offered
+    podman rm --force --time 0 $refused >/mnt/podman/id
+done
+"#;
+/// What that is.
+const OFFERED: [&str; 3] = ["rings, lanes", "rings, no lanes", "no rings, no lanes"];
+
+/// Puts the program that asks into the root file system.
+fn with_question(script: &str) -> String {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw/offered.c");
+    format!("cc -o $ROOTFS/offered {}\n{script}", source.display())
+}
+
 #[test]
 fn podman_makes_containers_with_a_driver_of_their_own() {
     let [lines] = blocks_below("podman", "sh")[..] else { panic!("{GUIDE}") };
-    let told = in_containers("podman", &format!("{PODMAN}{lines}"));
+    let script = with_question(&format!("{PODMAN}{lines}{FILTERED}"));
+    let told = in_containers("podman", &script);
     let Some(told) = told else { return };
-    let [_id, hello, name] = told.lines().collect::<Vec<_>>()[..] else { panic!("{told:?}") };
-    assert_eq!((hello, name), (HELLO.trim_end(), "phone"));
+    let [_id, hello, name, offered @ ..] = &told.lines().collect::<Vec<_>>()[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((*hello, *name), (HELLO.trim_end(), "phone"));
+    assert_eq!(offered, OFFERED);
 }
 
 /// A user who has further ones, and what podman needs for that. The rest is that user's.
@@ -355,6 +379,7 @@ cd /
 podman --runtime "$(command -v anybinder-oci)" run --detach --name apart --userns keep-id --rootfs $ROOTFS sleep 1000
 podman exec apart /hello_binder
 podman rm --force --time 0 apart
+{FILTERED}
 # Ends the process that keeps the user's namespaces.
 podman system migrate
 END
@@ -365,17 +390,19 @@ mkdir /mnt/user/bundle; cd /mnt/user/bundle; runc spec
 ls /mnt/user/run/anybinder/containers
 "#
     );
-    let told = in_containers("podman", &format!("{PODMAN}{ORDINARY_USER}{script}"));
+    let script = with_question(&format!("{PODMAN}{ORDINARY_USER}{script}"));
+    let told = in_containers("podman", &script);
     let Some(told) = told else { return };
-    let [_, hello, phone, _, other_hello, apart, refused, advice] =
-        told.lines().collect::<Vec<_>>()[..]
+    let [_, hello, phone, _, other_hello, apart, offered @ .., refused, advice] =
+        &told.lines().collect::<Vec<_>>()[..]
     else {
         panic!("{told:?}")
     };
     assert_eq!(
-        [hello, phone, other_hello, apart],
+        [*hello, *phone, *other_hello, *apart],
         [HELLO.trim_end(), "phone", HELLO.trim_end(), "apart"]
     );
-    assert_eq!(refused, "Operation not permitted (os error 1)");
+    assert_eq!(offered, OFFERED);
+    assert_eq!(*refused, "Operation not permitted (os error 1)");
     assert!(advice.starts_with("mounting needs root"), "{advice}");
 }

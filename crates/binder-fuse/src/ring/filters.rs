@@ -14,6 +14,7 @@ use fuse_wire::reply;
 
 use crate::blocking_pool::WorkStart;
 use crate::client_file::ClientFile;
+use crate::fd_work::is_supervised;
 use crate::filter_verdict::FilterVerdict;
 use crate::shared::SessionShared;
 use crate::wire::send;
@@ -69,25 +70,39 @@ impl SessionShared {
             Ok(stopped) => stopped,
             // A debugger has it. It hears what all do that may have a ring.
             Err(_) if !is_answered => {
-                file.note_filter_verdict(FilterVerdict::of_unread(status.filters));
+                file.note_filter_verdict(FilterVerdict::of_unknown(status.filters));
                 return self.refuse(unique, Errno::EBADF);
             }
             // It has ended.
             Err(_) => return,
         };
         let verdict = match stopped.filters() {
-            Ok(filters) => FilterVerdict {
-                filters: status.filters,
-                allows_rings: allow(&filters, tid, LibraryCalls::OfRings),
-                allows_lanes: allow(&filters, tid, LibraryCalls::OfLanes),
-            },
+            Ok(filters) => {
+                let allows_rings = allow(&filters, tid, LibraryCalls::OfRings);
+                let allows_lanes = allows_rings && allow(&filters, tid, LibraryCalls::OfLanes);
+                FilterVerdict { filters: status.filters, allows_rings, allows_lanes }
+            }
             Err(error) => {
-                tracing::debug!(tid, %error, "no lanes: the program's seccomp filters cannot be read");
-                FilterVerdict::of_unread(status.filters)
+                tracing::debug!(tid, %error, "the program's seccomp filters are not shown");
+                let of_world = self.verdict_of_world(tid, status.filters, &mut stopped);
+                of_world.unwrap_or(FilterVerdict::of_unknown(status.filters))
             }
         };
         // Before the thread goes on.
         file.note_filter_verdict(verdict);
+    }
+
+    /// What the filters of a stopped thread let pass if the supervisor has seen all that its world's threads have.
+    fn verdict_of_world(
+        &self,
+        tid: u32,
+        filters: u32,
+        stopped: &mut StoppedThread,
+    ) -> Option<FilterVerdict> {
+        let verdict = self.supervision.trap_handler()?.installed_filters().verdict(filters);
+        // One that may have a filter against rings is not asked: that takes a call which rings take as well.
+        let is_of_world = !verdict.allows_rings || is_supervised(self, tid, stopped);
+        is_of_world.then_some(verdict)
     }
 }
 

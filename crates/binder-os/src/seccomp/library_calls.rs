@@ -11,6 +11,8 @@ use binder_uapi::{
 use libc::{c_long, sock_filter};
 use rustix::fs::OFlags;
 
+use crate::client_memory::{ClientMemory, Fault};
+
 use super::evaluation::{FilteredCall, returned};
 use super::filter::{ARCHITECTURES, number};
 
@@ -105,6 +107,28 @@ pub struct SeccompFilter(Vec<sock_filter>);
 impl SeccompFilter {
     pub(crate) fn new(instructions: Vec<sock_filter>) -> Self {
         Self(instructions)
+    }
+
+    /// Reads the filter that a process is about to install: the `sock_fprog` at an address.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if it cannot be read.
+    pub fn read(memory: &mut ClientMemory, address: u64) -> Result<Self, Fault> {
+        let word =
+            |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let mut program = [0; size_of::<libc::sock_fprog>()];
+        memory.read(address, &mut program)?;
+        let (len, place) = (word(&program[..2]), word(&program[8..]));
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or(0) * size_of::<sock_filter>()];
+        memory.read(place, &mut bytes)?;
+        let instructions = bytes.chunks_exact(size_of::<sock_filter>()).map(|it| sock_filter {
+            code: u16::from_le_bytes([it[0], it[1]]),
+            jt: it[2],
+            jf: it[3],
+            k: u32::from_le_bytes([it[4], it[5], it[6], it[7]]),
+        });
+        Ok(Self(instructions.collect()))
     }
 
     /// The number of the first of these calls that it does not let pass, whatever the arguments are that are not known.
