@@ -54,7 +54,7 @@ impl SessionShared {
         process: ProcessKey,
         data: &[u8],
     ) {
-        /// No file has this number, so a program that may have a ring hears `EBADF`.
+        /// No file has this number.
         const QUESTION: u32 = u32::MAX;
         let (unique, tid) = (header.unique, header.pid);
         let wanted = RingAttach::read_from_bytes(data).ok();
@@ -63,7 +63,7 @@ impl SessionShared {
         if wanted.fd == QUESTION {
             match self.filter_verdict(file, tid) {
                 Ok(verdict) if verdict.allows_rings => {}
-                Ok(_) => return self.refuse(unique, Errno::EPERM),
+                Ok(verdict) => return self.refuse(unique, filters::answer(verdict)),
                 Err(status) => return self.read_filters(unique, file, tid, status),
             }
         }

@@ -2,7 +2,7 @@
 //! refuse, or end the program for.
 //!
 //! The kernel shows filters of a thread that is stopped. So a thread that asks for a ring is stopped on its way out of that ioctl, by a pool
-//! thread, and makes it again if it may have one.
+//! thread.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl SessionShared {
         if status.filters > known.filters { Err(status) } else { Ok(known) }
     }
 
-    /// Has the filters of a thread read, which makes its ioctl again then, or has it fail if they let no ring be.
+    /// Has the filters of a thread read, which asks for a ring, and hears what follows from them.
     pub(super) fn read_filters(
         &self,
         unique: u64,
@@ -68,10 +68,11 @@ impl SessionShared {
         });
         let mut stopped = match stopped {
             Ok(stopped) => stopped,
-            // A debugger has it. It hears what all do that may have a ring.
+            // A debugger has it.
             Err(_) if !is_answered => {
-                file.note_filter_verdict(FilterVerdict::of_unknown(status.filters));
-                return self.refuse(unique, Errno::EBADF);
+                let verdict = FilterVerdict::of_unknown(status.filters);
+                file.note_filter_verdict(verdict);
+                return self.refuse(unique, answer(verdict));
             }
             // It has ended.
             Err(_) => return,
@@ -88,8 +89,9 @@ impl SessionShared {
                 of_world.unwrap_or(FilterVerdict::of_unknown(status.filters))
             }
         };
-        // Before the thread goes on.
         file.note_filter_verdict(verdict);
+        // Only if we ended right here it would ask once more: to repeat a call takes another one on some processors.
+        stopped.finish(-answer(verdict).number());
     }
 
     /// What the filters of a stopped thread let pass if the supervisor has seen all that its world's threads have.
@@ -104,6 +106,11 @@ impl SessionShared {
         let is_of_world = !verdict.allows_rings || is_supervised(self, tid, stopped);
         is_of_world.then_some(verdict)
     }
+}
+
+/// What a program hears that asks for a ring.
+pub(super) fn answer(verdict: FilterVerdict) -> Errno {
+    if verdict.allows_rings { Errno::EBADF } else { Errno::EPERM }
 }
 
 fn allow(filters: &[SeccompFilter], tid: u32, calls: LibraryCalls) -> bool {

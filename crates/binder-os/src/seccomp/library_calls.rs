@@ -91,6 +91,9 @@ const READ_ONLY: u32 = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::LARGE
 /// Of linux/fs.h, since Linux 6.11.
 const PROCMAP_QUERY: u32 = 0xc068_6611;
 
+/// `BPF_MAXINSNS`: so many instructions a filter has at most.
+const MAX_INSTRUCTIONS: usize = 4096;
+
 /// System calls of a library in a program that it does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LibraryCalls {
@@ -120,7 +123,9 @@ impl SeccompFilter {
         let mut program = [0; size_of::<libc::sock_fprog>()];
         memory.read(address, &mut program)?;
         let (len, place) = (word(&program[..2]), word(&program[8..]));
-        let mut bytes = vec![0; usize::try_from(len).unwrap_or(0) * size_of::<sock_filter>()];
+        // The kernel takes no longer one, and one without an end lets nothing pass.
+        let len = usize::try_from(len).ok().filter(|len| *len <= MAX_INSTRUCTIONS);
+        let mut bytes = vec![0; len.unwrap_or(0) * size_of::<sock_filter>()];
         memory.read(place, &mut bytes)?;
         let instructions = bytes.chunks_exact(size_of::<sock_filter>()).map(|it| sock_filter {
             code: u16::from_le_bytes([it[0], it[1]]),
