@@ -15,6 +15,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+pub(crate) use library_calls::MAX_INSTRUCTIONS;
 pub use library_calls::{LibraryCalls, SeccompFilter};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{self, PollFd, PollFlags, Timespec};

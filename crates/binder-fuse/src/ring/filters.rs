@@ -90,7 +90,7 @@ impl SessionShared {
             }
         };
         file.note_filter_verdict(verdict);
-        // Only if we ended right here it would ask once more: to repeat a call takes another one on some processors.
+        // It does not ask once more: to repeat a call takes another one on some processors, which a filter may refuse.
         stopped.finish(-answer(verdict).number());
     }
 

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal};
 
 use super::registers::{InjectedCall, Registers};
 use super::{Answered, InjectionError};
-use crate::seccomp::SeccompFilter;
+use crate::seccomp::{MAX_INSTRUCTIONS, SeccompFilter};
 use crate::thread_status::ThreadStatus;
 
 /// A request of ptrace(2).
@@ -334,34 +334,28 @@ impl Tracee {
         set.map(drop).map_err(|_| self.lost())
     }
 
-    /// The seccomp filters of the thread, the last one first.
+    /// The seccomp filters of the thread.
     ///
     /// # Errors
     ///
     /// [`InjectionError::Gone`]; [`InjectionError::Refused`] if we may not read them, or the kernel does not show them.
     pub(super) fn filters(&mut self) -> Result<Vec<SeccompFilter>, InjectionError> {
         let mut filters = Vec::new();
-        while let Some(filter) = self.filter(filters.len())? {
-            filters.push(filter);
-        }
-        Ok(filters)
-    }
-
-    fn filter(&mut self, index: usize) -> Result<Option<SeccompFilter>, InjectionError> {
-        let refused = |errno| InjectionError::Refused { step: "reading seccomp filters", errno };
-        // SAFETY: without a place the kernel tells the number of instructions alone.
-        let len = match unsafe { raw_ptrace(GET_FILTER, self.tid, index as u64, 0) } {
-            Ok(len) => len,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::SRCH) => return Err(self.lost()),
-            Err(errno) => return Err(refused(errno)),
-        };
-        let mut instructions = vec![libc::sock_filter { code: 0, jt: 0, jf: 0, k: 0 }; len];
+        let mut instructions =
+            vec![libc::sock_filter { code: 0, jt: 0, jf: 0, k: 0 }; MAX_INSTRUCTIONS];
         let place = instructions.as_mut_ptr().expose_provenance() as u64;
-        // SAFETY: filters do not change, so the kernel writes as many instructions to `place` as there is room for.
-        let got = unsafe { raw_ptrace(GET_FILTER, self.tid, index as u64, place) };
-        got.map_err(|_| self.lost())?;
-        Ok(Some(SeccompFilter::new(instructions)))
+        loop {
+            let index = filters.len() as u64;
+            // SAFETY: the kernel writes the instructions of a filter to `place`, where there is room for as many as one can have.
+            match unsafe { raw_ptrace(GET_FILTER, self.tid, index, place) } {
+                Ok(len) => filters.push(SeccompFilter::new(instructions[..len].to_vec())),
+                Err(Errno::NOENT) => return Ok(filters),
+                Err(Errno::SRCH) => return Err(self.lost()),
+                Err(errno) => {
+                    return Err(InjectionError::Refused { step: "reading seccomp filters", errno });
+                }
+            }
+        }
     }
 
     fn release(&mut self) -> Result<(), InjectionError> {

@@ -92,7 +92,7 @@ const READ_ONLY: u32 = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::LARGE
 const PROCMAP_QUERY: u32 = 0xc068_6611;
 
 /// `BPF_MAXINSNS`: so many instructions a filter has at most.
-const MAX_INSTRUCTIONS: usize = 4096;
+pub(crate) const MAX_INSTRUCTIONS: usize = 4096;
 
 /// System calls of a library in a program that it does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,15 +118,14 @@ impl SeccompFilter {
     ///
     /// [`Fault`] if it cannot be read.
     pub fn read(memory: &mut ClientMemory, address: u64) -> Result<Self, Fault> {
-        let word =
-            |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
         let mut program = [0; size_of::<libc::sock_fprog>()];
         memory.read(address, &mut program)?;
-        let (len, place) = (word(&program[..2]), word(&program[8..]));
+        let [low, high, _, _, _, _, _, _, place @ ..] = program;
+        let len = usize::from(u16::from_le_bytes([low, high]));
         // The kernel takes no longer one, and one without an end lets nothing pass.
-        let len = usize::try_from(len).ok().filter(|len| *len <= MAX_INSTRUCTIONS);
-        let mut bytes = vec![0; len.unwrap_or(0) * size_of::<sock_filter>()];
-        memory.read(place, &mut bytes)?;
+        let len = if len <= MAX_INSTRUCTIONS { len } else { 0 };
+        let mut bytes = vec![0; len * size_of::<sock_filter>()];
+        memory.read(u64::from_le_bytes(place), &mut bytes)?;
         let instructions = bytes.chunks_exact(size_of::<sock_filter>()).map(|it| sock_filter {
             code: u16::from_le_bytes([it[0], it[1]]),
             jt: it[2],
