@@ -7,6 +7,7 @@
 
 mod evaluation;
 mod filter;
+mod foreign_filter;
 mod library_calls;
 
 use std::io;
@@ -15,8 +16,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-pub(crate) use library_calls::MAX_INSTRUCTIONS;
-pub use library_calls::{LibraryCalls, SeccompFilter};
+pub(crate) use foreign_filter::MAX_INSTRUCTIONS;
+pub use foreign_filter::SeccompFilter;
+pub use library_calls::LibraryCalls;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;

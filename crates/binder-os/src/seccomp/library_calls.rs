@@ -8,13 +8,12 @@ use binder_uapi::{
     ANYBINDER_LANE_ACCEPT, ANYBINDER_LANE_ADOPT, ANYBINDER_LANE_CLOSE, ANYBINDER_LANE_OPEN,
     ANYBINDER_LANE_ROOM, ANYBINDER_RING_WAIT, BINDER_WRITE_READ,
 };
-use libc::{c_long, sock_filter};
+use libc::c_long;
 use rustix::fs::OFlags;
 
-use crate::client_memory::{ClientMemory, Fault};
-
-use super::evaluation::{FilteredCall, returned};
+use super::evaluation::FilteredCall;
 use super::filter::{ARCHITECTURES, number};
+use super::foreign_filter::SeccompFilter;
 
 /// Which argument, and its value.
 type KnownArgument = (usize, u32);
@@ -84,15 +83,13 @@ const LANE_CALLS: &[LibraryCall] = &[
     (libc::SYS_statx, &[]),
 ];
 
+/// Of linux/prctl.h.
 const PR_GET_TID_ADDRESS: u32 = 40;
 const PROT_READ: u32 = libc::PROT_READ.unsigned_abs();
 const PROT_WRITE: u32 = libc::PROT_WRITE.unsigned_abs();
 const READ_ONLY: u32 = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::LARGEFILE).bits();
 /// Of linux/fs.h, since Linux 6.11.
 const PROCMAP_QUERY: u32 = 0xc068_6611;
-
-/// `BPF_MAXINSNS`: so many instructions a filter has at most.
-pub(crate) const MAX_INSTRUCTIONS: usize = 4096;
 
 /// System calls of a library in a program that it does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,38 +100,7 @@ pub enum LibraryCalls {
     OfLanes,
 }
 
-/// A filter of system calls, as the kernel has it.
-#[derive(Debug, Clone)]
-pub struct SeccompFilter(Vec<sock_filter>);
-
 impl SeccompFilter {
-    pub(crate) fn new(instructions: Vec<sock_filter>) -> Self {
-        Self(instructions)
-    }
-
-    /// Reads the filter that a process is about to install: the `sock_fprog` at an address.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if it cannot be read.
-    pub fn read(memory: &mut ClientMemory, address: u64) -> Result<Self, Fault> {
-        let mut program = [0; size_of::<libc::sock_fprog>()];
-        memory.read(address, &mut program)?;
-        let [low, high, _, _, _, _, _, _, place @ ..] = program;
-        let len = usize::from(u16::from_le_bytes([low, high]));
-        // The kernel takes no longer one, and one without an end lets nothing pass.
-        let len = if len <= MAX_INSTRUCTIONS { len } else { 0 };
-        let mut bytes = vec![0; len * size_of::<sock_filter>()];
-        memory.read(u64::from_le_bytes(place), &mut bytes)?;
-        let instructions = bytes.chunks_exact(size_of::<sock_filter>()).map(|it| sock_filter {
-            code: u16::from_le_bytes([it[0], it[1]]),
-            jt: it[2],
-            jf: it[3],
-            k: u32::from_le_bytes([it[4], it[5], it[6], it[7]]),
-        });
-        Ok(Self(instructions.collect()))
-    }
-
     /// The number of the first of these calls that it does not let pass, whatever the arguments are that are not known.
     #[must_use]
     pub fn first_refused(&self, calls: LibraryCalls) -> Option<u32> {
@@ -142,22 +108,24 @@ impl SeccompFilter {
             LibraryCalls::OfRings => RING_CALLS,
             LibraryCalls::OfLanes => LANE_CALLS,
         };
-        let refused = calls.iter().find(|call| !self.lets_pass(call))?;
+        let passes = |call: &LibraryCall| seen(call).is_some_and(|call| self.lets_pass(&call));
+        let refused = calls.iter().find(|call| !passes(call))?;
         Some(number(refused.0))
     }
+}
 
-    fn lets_pass(&self, &(call, known): &LibraryCall) -> bool {
-        let Some((architecture, _)) = ARCHITECTURES else { return false };
-        let mut arguments = [None; 6];
-        known.iter().for_each(|&(at, value)| arguments[at] = Some(value.into()));
-        let call = FilteredCall { architecture, number: number(call), arguments };
-        let action = returned(&self.0, &call).map(|it| it & libc::SECCOMP_RET_ACTION_FULL);
-        matches!(action, Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG))
-    }
+/// The call as a filter sees it.
+fn seen((call, known): &LibraryCall) -> Option<FilteredCall> {
+    let (architecture, _) = ARCHITECTURES?;
+    let mut arguments = [None; 6];
+    known.iter().for_each(|&(at, value)| arguments[at] = Some(value.into()));
+    Some(FilteredCall { architecture, number: number(*call), arguments })
 }
 
 #[cfg(test)]
 mod tests {
+    use libc::sock_filter;
+
     use super::*;
 
     const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
