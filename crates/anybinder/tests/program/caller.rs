@@ -2,11 +2,16 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_anybinder");
+
+/// The source of a program in C.
+pub(crate) fn raw_source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw").join(name)
+}
 
 /// Somebody who calls the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! The lines of docs/containers.md that are said to be tested, in a /dev of their own.
 
-use std::path::Path;
 use std::process::Command;
 
-use crate::caller::{Caller, PROGRAM, finish, in_mounts};
+use crate::caller::{Caller, PROGRAM, finish, in_mounts, raw_source};
 
 const GUIDE: &str = include_str!("../../../../docs/containers.md");
 
@@ -44,9 +43,8 @@ pub(crate) fn in_containers(runtime: &str, script: &str) -> Option<String> {
         binder_testkit::skip(format_args!("{runtime} is not installed"));
         return None;
     }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw/hello_binder.c");
     let mut command = in_mounts(&format!("{PROLOGUE}{script}"), PROGRAM, &[]);
-    let outcome = finish(command.arg(source));
+    let outcome = finish(command.arg(raw_source("hello_binder.c")));
     // runc tries for 0.3 s only, and on a busy machine the container's last process may take longer to end.
     let kept = ["Failed to remove cgroup", "Failed to remove paths"];
     let mut lines = outcome.stderr.lines();
@@ -227,8 +225,6 @@ done
 #[test]
 fn a_runtime_that_we_stand_for_brings_the_supervisor_into_containers() {
     let id = format!("test-oci-{}", std::process::id());
-    let null_argument =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw/null_argument.c");
     let lines = format!(
         r#"
 PLACE=/run/anybinder/containers/{id}
@@ -276,7 +272,7 @@ gone
 anybinder oci run --bundle $BUNDLE_THAT_MOUNTS --no-such-option {id} >/dev/null 2>&1 || echo refused
 gone; echo gone
 "#,
-        null_argument = null_argument.display()
+        null_argument = raw_source("null_argument.c").display()
     );
     let told = in_containers("runc", &format!("{}{lines}", bundles("")));
     let own = "/mnt/binder /mnt/binder-control /mnt/features /mnt/hwbinder /mnt/vndbinder";
@@ -331,8 +327,7 @@ const OFFERED: [&str; 3] = ["rings, lanes", "rings, no lanes", "no rings, no lan
 
 /// Puts the program that asks into the root file system.
 fn with_question(script: &str) -> String {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw/offered.c");
-    format!("cc -o $ROOTFS/offered {}\n{script}", source.display())
+    format!("cc -o $ROOTFS/offered {}\n{script}", raw_source("offered.c").display())
 }
 
 #[test]

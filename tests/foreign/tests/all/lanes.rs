@@ -4,7 +4,9 @@ use std::fs;
 use std::iter;
 use std::path::Path;
 
+use binder_os::ThreadStatus;
 use foreign::stage::{Stage, User, is_root_to};
+use rustix::thread::{self, CapabilitySet};
 
 /// Runs all checks of lanes, as every user.
 #[test]
@@ -165,13 +167,10 @@ fn containers_have_lanes() {
 /// Whether a driver that this process starts may read the filters of others, which the kernel allows those alone who may do everything,
 /// everywhere.
 fn may_read_filters() -> bool {
-    const SYS_ADMIN: u64 = 1 << 21;
-    let status = fs::read_to_string("/proc/self/status").expect("there is /proc");
-    let field = |name| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    let capabilities = field("CapEff:").and_then(|it| u64::from_str_radix(it, 16).ok());
+    let capabilities = thread::capabilities(None).expect("each process has some or none");
     let users = fs::read_to_string("/proc/self/uid_map").expect("there is /proc");
-    let may = capabilities.is_some_and(|it| it & SYS_ADMIN != 0)
-        && field("Seccomp:") == Some("0")
+    let may = capabilities.effective.contains(CapabilitySet::SYS_ADMIN)
+        && ThreadStatus::own().is_ok_and(|status| status.filters == 0)
         && users.split_whitespace().eq(["0", "0", "4294967295"]);
     if !may {
         binder_testkit::skip("only root, outside of any container, may read filters");

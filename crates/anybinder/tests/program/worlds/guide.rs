@@ -1,10 +1,9 @@
 //! The lines of docs/worlds.md, typed into two terminals.
 
-use std::path::Path;
 use std::process::Command;
 
 use super::home::Home;
-use crate::caller::{Caller, PROGRAM, Running, finish};
+use crate::caller::{Caller, PROGRAM, Running, finish, raw_source};
 
 const GUIDE: &str = include_str!("../../../../../docs/worlds.md");
 
@@ -18,9 +17,9 @@ fn commands_below(head: &str) -> Vec<&'static str> {
 /// A directory with the programs that the guide names.
 fn programs() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/raw/hello_binder.c");
+    let hello_binder = dir.path().join("hello_binder");
     let built =
-        Command::new("cc").arg(source).arg("-o").arg(dir.path().join("hello_binder")).status();
+        Command::new("cc").arg(raw_source("hello_binder.c")).arg("-o").arg(hello_binder).status();
     assert!(built.unwrap().success());
     std::os::unix::fs::symlink(PROGRAM, dir.path().join("anybinder")).unwrap();
     // Also for others than root, whatever the umask.
