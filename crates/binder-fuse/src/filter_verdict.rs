@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use binder_core::Errno;
 use binder_os::seccomp::{LibraryCalls, SeccompFilter};
 
 /// What the filters of a process's threads let pass.
@@ -18,9 +19,21 @@ impl FilterVerdict {
     pub(crate) const OF_USUAL_FILTERS: Self =
         Self { filters: 0, allows_rings: true, allows_lanes: true };
 
+    /// Of so many filters, for which `allow` tells whether they all let calls pass. A lane takes a ring.
+    pub(crate) fn of(filters: u32, allow: impl Fn(LibraryCalls) -> bool) -> Self {
+        let allows_rings = allow(LibraryCalls::OfRings);
+        let allows_lanes = allows_rings && allow(LibraryCalls::OfLanes);
+        Self { filters, allows_rings, allows_lanes }
+    }
+
     /// Of filters of which nothing is known. They have to let pass what rings take.
     pub(crate) const fn of_unknown(filters: u32) -> Self {
         Self { filters, allows_rings: true, allows_lanes: false }
+    }
+
+    /// What a program hears that asks for a ring.
+    pub(crate) fn answer(self) -> Errno {
+        if self.allows_rings { Errno::EBADF } else { Errno::EPERM }
     }
 }
 
@@ -34,16 +47,22 @@ pub(crate) struct InstalledFilters {
 impl InstalledFilters {
     /// Notes a filter before it is installed. One that could not be read may do anything.
     pub(crate) fn note(&self, filter: Option<&SeccompFilter>) {
-        let refuses = |calls| filter.is_none_or(|it| it.first_refused(calls).is_some());
-        self.refuse_rings.fetch_or(refuses(LibraryCalls::OfRings), Ordering::Relaxed);
-        self.refuse_lanes.fetch_or(refuses(LibraryCalls::OfLanes), Ordering::Relaxed);
+        for calls in [LibraryCalls::OfRings, LibraryCalls::OfLanes] {
+            let refuses = filter.is_none_or(|it| it.first_refused(calls).is_some());
+            self.refuse(calls).fetch_or(refuses, Ordering::Relaxed);
+        }
     }
 
     /// What any of them lets pass, of a process that has so many.
     pub(crate) fn verdict(&self, filters: u32) -> FilterVerdict {
-        let allows_rings = !self.refuse_rings.load(Ordering::Relaxed);
-        let allows_lanes = allows_rings && !self.refuse_lanes.load(Ordering::Relaxed);
-        FilterVerdict { filters, allows_rings, allows_lanes }
+        FilterVerdict::of(filters, |calls| !self.refuse(calls).load(Ordering::Relaxed))
+    }
+
+    fn refuse(&self, calls: LibraryCalls) -> &AtomicBool {
+        match calls {
+            LibraryCalls::OfRings => &self.refuse_rings,
+            LibraryCalls::OfLanes => &self.refuse_lanes,
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl SessionShared {
         if wanted.fd == QUESTION {
             match self.filter_verdict(file, tid) {
                 Ok(verdict) if verdict.allows_rings => {}
-                Ok(verdict) => return self.refuse(unique, filters::answer(verdict)),
+                Ok(verdict) => return self.refuse(unique, verdict.answer()),
                 Err(status) => return self.read_filters(unique, file, tid, status),
             }
         }

@@ -3,7 +3,7 @@
 use std::io;
 
 use binder_core::Errno;
-use binder_os::{ClientMemory, proc_files};
+use binder_os::ClientMemory;
 
 /// How long a path, a type or the options of a mount may be, with the zero that ends it.
 const LEN_MAX_BYTES: usize = 4096;
@@ -17,9 +17,7 @@ pub(crate) struct Strings {
 impl Strings {
     /// Those of thread `tid`.
     pub(crate) fn of(tid: u32) -> io::Result<Self> {
-        let mut memory = ClientMemory::open(proc_files::tgid_of(tid)?)?;
-        memory.use_thread(tid);
-        Ok(Self { memory })
+        Ok(Self { memory: ClientMemory::of_thread(tid)? })
     }
 
     /// Reads the string at `address`; none at 0.

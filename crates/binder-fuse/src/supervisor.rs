@@ -259,9 +259,7 @@ impl TrapHandler {
 
 /// Reads a filter that is about to be installed. It is in the caller's memory, where the caller may change it meanwhile, and harms itself alone.
 fn read_filter(program: u64, unanswered: &UnansweredCall) -> Option<SeccompFilter> {
-    let tid = unanswered.notification.tid;
-    let mut memory = ClientMemory::open(ThreadStatus::of(tid).ok()?.tgid).ok()?;
-    memory.use_thread(tid);
+    let mut memory = ClientMemory::of_thread(unanswered.notification.tid).ok()?;
     let filter = SeccompFilter::read(&mut memory, program).ok();
     filter.filter(|_| unanswered.is_pending())
 }

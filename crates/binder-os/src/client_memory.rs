@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use crate::cancel_token::CancelToken;
 use crate::mapped_memory::MappedMemory;
-use crate::proc_files::split_stat;
+use crate::proc_files::{split_stat, tgid_of};
 
 /// The memory of one client process.
 ///
@@ -90,6 +90,17 @@ impl ClientMemory {
         let dir = rustix::fs::open(format!("/proc/{tgid}"), flags, Mode::empty())?;
         let tid = i32::try_from(tgid).map_err(|_| io::Error::from(Errno::SRCH))?;
         Ok(Self::new(Arc::new(dir), tid))
+    }
+
+    /// That of the process of thread `tid`, one of whose requests is unanswered, by way of that thread.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if there is no such thread.
+    pub fn of_thread(tid: u32) -> io::Result<Self> {
+        let mut memory = Self::open(tgid_of(tid)?)?;
+        memory.use_thread(tid);
+        Ok(memory)
     }
 
     fn new(dir: Arc<OwnedFd>, tid: i32) -> Self {

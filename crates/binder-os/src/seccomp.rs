@@ -417,13 +417,12 @@ impl SeccompNotification {
             },
             libc::SYS_fsmount => TrappedCall::MakeMount { fd: int(a), flags: int(b) },
             libc::SYS_restart_syscall => TrappedCall::Diversion { argument: c },
-            libc::SYS_prctl => {
-                let has_program = int(b) == libc::SECCOMP_MODE_FILTER && c != 0;
-                TrappedCall::Filter { program: has_program.then_some(c) }
-            }
-            libc::SYS_seccomp => {
-                let has_program = int(a) == libc::SECCOMP_SET_MODE_FILTER && c != 0;
-                TrappedCall::Filter { program: has_program.then_some(c) }
+            libc::SYS_prctl | libc::SYS_seccomp => {
+                let has_program = match number {
+                    libc::SYS_prctl => int(b) == libc::SECCOMP_MODE_FILTER,
+                    _ => int(a) == libc::SECCOMP_SET_MODE_FILTER,
+                };
+                TrappedCall::Filter { program: (has_program && c != 0).then_some(c) }
             }
             _ => TrappedCall::Other,
         };

@@ -72,17 +72,13 @@ impl SessionShared {
             Err(_) if !is_answered => {
                 let verdict = FilterVerdict::of_unknown(status.filters);
                 file.note_filter_verdict(verdict);
-                return self.refuse(unique, answer(verdict));
+                return self.refuse(unique, verdict.answer());
             }
             // It has ended.
             Err(_) => return,
         };
         let verdict = match stopped.filters() {
-            Ok(filters) => {
-                let allows_rings = allow(&filters, tid, LibraryCalls::OfRings);
-                let allows_lanes = allows_rings && allow(&filters, tid, LibraryCalls::OfLanes);
-                FilterVerdict { filters: status.filters, allows_rings, allows_lanes }
-            }
+            Ok(filters) => FilterVerdict::of(status.filters, |calls| allow(&filters, tid, calls)),
             Err(error) => {
                 tracing::debug!(tid, %error, "the program's seccomp filters are not shown");
                 let of_world = self.verdict_of_world(tid, status.filters, &mut stopped);
@@ -91,7 +87,7 @@ impl SessionShared {
         };
         file.note_filter_verdict(verdict);
         // It does not ask once more: to repeat a call takes another one on some processors, which a filter may refuse.
-        stopped.finish(-answer(verdict).number());
+        stopped.finish(-verdict.answer().number());
     }
 
     /// What the filters of a stopped thread let pass if the supervisor has seen all that its world's threads have.
@@ -106,11 +102,6 @@ impl SessionShared {
         let is_of_world = !verdict.allows_rings || is_supervised(self, tid, stopped);
         is_of_world.then_some(verdict)
     }
-}
-
-/// What a program hears that asks for a ring.
-pub(super) fn answer(verdict: FilterVerdict) -> Errno {
-    if verdict.allows_rings { Errno::EBADF } else { Errno::EPERM }
 }
 
 fn allow(filters: &[SeccompFilter], tid: u32, calls: LibraryCalls) -> bool {

@@ -5,6 +5,8 @@
 
 use libc::sock_filter;
 
+use super::filter::{ARCH, NUMBER, low};
+
 /// The words of memory that a program has.
 const SCRATCH_WORDS: usize = 16;
 /// The length of `seccomp_data`, which programs can ask for.
@@ -30,15 +32,15 @@ impl FilteredCall {
     /// The word of `seccomp_data` that begins there. Where the call was made from is not known.
     fn word(&self, offset: u32) -> Option<u32> {
         match offset {
-            0 => Some(self.number),
-            4 => Some(self.architecture),
-            16.. => {
-                let value = (*self.arguments.get((offset as usize - 16) / 8)?)?;
-                let is_upper = offset % 8 == 4;
+            NUMBER => Some(self.number),
+            ARCH => Some(self.architecture),
+            _ => {
+                let at = offset.checked_sub(low(0))?;
+                let value = (*self.arguments.get(at as usize / size_of::<u64>())?)?;
+                let is_upper = at % 8 == 4;
                 let half = if is_upper { value >> 32 } else { value & u64::from(u32::MAX) };
                 u32::try_from(half).ok()
             }
-            _ => None,
         }
     }
 }
@@ -123,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::select;
 
-    use super::super::filter::{ARCHITECTURES, number};
+    use super::super::filter::{ARCHITECTURES, JUMP, LOAD, RETURN, number};
     use super::*;
 
     fn instruction(code: u32, k: u32, (jt, jf): (u8, u8)) -> sock_filter {
@@ -134,13 +136,7 @@ mod tests {
         instruction(code, k, (0, 0))
     }
 
-    const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
-    const JUMP_IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-    /// The first word of an argument.
-    const fn argument(at: u32) -> u32 {
-        16 + 8 * at
-    }
+    const JUMP_IF_EQUAL: u32 = JUMP | libc::BPF_JEQ;
 
     /// Any step that the kernel takes, all of whose jumps lead no further than `behind` steps.
     fn any_step(behind: u8) -> impl Strategy<Value = sock_filter> {
@@ -181,7 +177,7 @@ mod tests {
     /// A filter that takes these steps for the call, and has it fail with 12 bits of the result, from the bit on that is its last argument.
     fn filter_of(steps: &[sock_filter]) -> Vec<sock_filter> {
         let mut filter = vec![
-            step(LOAD, 0),
+            step(LOAD, NUMBER),
             instruction(JUMP_IF_EQUAL, number(CALL), (1, 0)),
             step(RETURN, libc::SECCOMP_RET_ALLOW),
         ];
@@ -190,7 +186,7 @@ mod tests {
         filter.extend(steps);
         filter.extend([
             step(libc::BPF_ST, 0),
-            step(LOAD, argument(5)),
+            step(LOAD, low(5)),
             step(libc::BPF_MISC | libc::BPF_TAX, 0),
             step(libc::BPF_LD | libc::BPF_MEM, 0),
             step(libc::BPF_ALU | libc::BPF_RSH | libc::BPF_X, 0),
@@ -276,7 +272,7 @@ mod tests {
         };
         // All fail but those whose second argument has a 1 in the lower half.
         let filter = [
-            step(LOAD, argument(1)),
+            step(LOAD, low(1)),
             instruction(JUMP_IF_EQUAL, 1, (0, 1)),
             step(RETURN, libc::SECCOMP_RET_ALLOW),
             step(RETURN, libc::SECCOMP_RET_KILL_PROCESS),
@@ -286,7 +282,7 @@ mod tests {
         assert_eq!(returned(&filter, &call(Some(0))), Some(libc::SECCOMP_RET_KILL_PROCESS));
         // What is not looked at may be unknown, and where a call comes from is.
         let first_of_four = |word| [step(LOAD, word), step(RETURN, 7)];
-        assert_eq!(returned(&first_of_four(argument(0)), &call(None)), Some(7));
+        assert_eq!(returned(&first_of_four(low(0)), &call(None)), Some(7));
         let returns = |word| {
             returned(
                 &[step(LOAD, word), step(libc::BPF_RET | libc::BPF_A, 0)],
@@ -294,10 +290,7 @@ mod tests {
             )
         };
         assert_eq!([0, 4, 8, 12].map(returns), [Some(2), Some(1), None, None]);
-        assert_eq!(
-            [argument(1), argument(1) + 4, argument(2)].map(returns),
-            [Some(0), Some(5), None]
-        );
+        assert_eq!([low(1), low(1) + 4, low(2)].map(returns), [Some(0), Some(5), None]);
         assert_eq!(returned(&[], &call(None)), None, "no filter is without an end");
         assert_eq!(returned(&[step(libc::BPF_JMP | libc::BPF_JA, u32::MAX)], &call(None)), None);
     }

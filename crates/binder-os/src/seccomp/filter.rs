@@ -30,9 +30,9 @@ pub(super) fn is_32_bit(architecture: u32) -> bool {
 const FIRST_X32_CALL: u32 = 0x4000_0000;
 
 /// Offsets into `seccomp_data`, on a little-endian machine.
-const NUMBER: u32 = 0;
-const ARCH: u32 = 4;
-const fn low(argument: u32) -> u32 {
+pub(super) const NUMBER: u32 = 0;
+pub(super) const ARCH: u32 = 4;
+pub(super) const fn low(argument: u32) -> u32 {
     16 + 8 * argument
 }
 const fn high(argument: u32) -> u32 {
@@ -172,9 +172,9 @@ fn assemble(steps: &[FilterStep]) -> Vec<libc::sock_filter> {
         let ahead = |to| place_of(to) - next;
         let (kind, k, jt, jf) = match *step {
             FilterStep::Place(_) => continue,
-            FilterStep::Load(offset) => (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0),
+            FilterStep::Load(offset) => (LOAD, offset, 0, 0),
             FilterStep::Mask(bits) => (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, bits, 0, 0),
-            FilterStep::Return(action) => (libc::BPF_RET | libc::BPF_K, action, 0, 0),
+            FilterStep::Return(action) => (RETURN, action, 0, 0),
             FilterStep::IfEqual(value, to) => (JUMP | libc::BPF_JEQ, value, ahead(to), 0),
             FilterStep::UnlessEqual(value, to) => (JUMP | libc::BPF_JEQ, value, 0, ahead(to)),
             FilterStep::IfAtLeast(value, to) => (JUMP | libc::BPF_JGE, value, ahead(to), 0),
@@ -186,7 +186,9 @@ fn assemble(steps: &[FilterStep]) -> Vec<libc::sock_filter> {
     code
 }
 
-const JUMP: u32 = libc::BPF_JMP | libc::BPF_K;
+pub(super) const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+pub(super) const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+pub(super) const JUMP: u32 = libc::BPF_JMP | libc::BPF_K;
 
 pub(super) fn number(call: libc::c_long) -> u32 {
     u32::try_from(call).expect("system calls have small numbers")

@@ -126,17 +126,11 @@ fn seen((call, known): &LibraryCall) -> Option<FilteredCall> {
 mod tests {
     use libc::sock_filter;
 
+    use super::super::filter::{JUMP, LOAD, NUMBER, RETURN, low, program};
     use super::*;
 
-    const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
-    const IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-    const IF_ANY_BIT: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
-    /// Offsets of the number and the first word of an argument.
-    const NUMBER: u32 = 0;
-    const fn argument(at: u32) -> u32 {
-        16 + 8 * at
-    }
+    const IF_EQUAL: u32 = JUMP | libc::BPF_JEQ;
+    const IF_ANY_BIT: u32 = JUMP | libc::BPF_JSET;
 
     /// A filter by its steps: a jump that holds goes on, one that does not skips so many.
     fn filter(steps: &[(u32, u32, u8)]) -> SeccompFilter {
@@ -184,7 +178,7 @@ mod tests {
                 assert!(allows_all(&filter_against(call, action)), "{call}: {action:#x}");
             }
         }
-        let of_supervisor = SeccompFilter::new(super::super::filter::program().unwrap());
+        let of_supervisor = SeccompFilter::new(program().unwrap());
         assert!(allows_all(&of_supervisor));
     }
 
@@ -195,7 +189,7 @@ mod tests {
             allows_all(&filter(&[
                 (LOAD, NUMBER, 0),
                 (IF_EQUAL, number(call), 3),
-                (LOAD, argument(at), 0),
+                (LOAD, low(at), 0),
                 (IF_ANY_BIT, bit, 1),
                 (RETURN, libc::SECCOMP_RET_ERRNO | 1, 0),
                 (RETURN, libc::SECCOMP_RET_ALLOW, 0),
