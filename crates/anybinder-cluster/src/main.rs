@@ -20,11 +20,14 @@ mod serve;
 mod store;
 mod users;
 
+use std::env;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::prelude::*;
 
 use crate::options::{ClusterCli, ClusterCommand};
 
@@ -53,17 +56,19 @@ fn main() -> ExitCode {
 
 /// Sends log lines to stderr: warnings, or more by `verbose`, or as RUST_LOG says.
 fn start_log(verbose: u8) {
-    let level = match verbose {
-        0 => "warn",
-        1 => "info,h2=warn,hyper=warn,tower=warn",
-        2 => "debug,h2=warn,hyper=warn,tower=warn",
-        3.. => "trace",
+    let (level, of_libraries) = match verbose {
+        0 => (LevelFilter::WARN, LevelFilter::WARN),
+        1 => (LevelFilter::INFO, LevelFilter::WARN),
+        2 => (LevelFilter::DEBUG, LevelFilter::WARN),
+        3.. => (LevelFilter::TRACE, LevelFilter::TRACE),
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let libraries = ["h2", "hyper", "tower"].map(|name| (name, of_libraries));
+    let wanted = env::var("RUST_LOG").ok().and_then(|wanted| wanted.parse::<Targets>().ok());
+    let filter =
+        wanted.unwrap_or_else(|| Targets::new().with_default(level).with_targets(libraries));
+    let lines = fmt::layer()
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
-        .log_internal_errors(false)
-        .init();
+        .log_internal_errors(false);
+    tracing_subscriber::registry().with(filter).with(lines).init();
 }

@@ -10,6 +10,7 @@
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::collections::VecDeque;
+use std::env;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::panic::PanicHookInfo;
@@ -17,7 +18,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::prelude::*;
 
 use crate::failure::{Failure, failed};
 
@@ -38,19 +41,19 @@ pub(crate) enum Colors {
 /// Sends log lines to stderr: warnings, or more by `verbose`, or as RUST_LOG says.
 pub(crate) fn start(verbose: u8, colors: Colors) {
     let level = match verbose {
-        0 => "warn",
-        1 => "info",
-        2 => "debug",
-        3.. => "trace",
+        0 => LevelFilter::WARN,
+        1 => LevelFilter::INFO,
+        2 => LevelFilter::DEBUG,
+        3.. => LevelFilter::TRACE,
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let wanted = env::var("RUST_LOG").ok().and_then(|wanted| wanted.parse::<Targets>().ok());
+    let filter = wanted.unwrap_or_else(|| Targets::new().with_default(level));
+    let lines = fmt::layer()
         .with_ansi(colors == Colors::AtTerminal && io::stderr().is_terminal())
         .with_writer(|| Stderr)
         // It would tell of them on stderr, and panic where that fails.
-        .log_internal_errors(false)
-        .init();
+        .log_internal_errors(false);
+    tracing_subscriber::registry().with(filter).with(lines).init();
     std::panic::set_hook(Box::new(tell_panic));
 }
 
