@@ -465,8 +465,8 @@ pub(crate) enum DemoRole {
 /// Write the library by which unmodified programs call through shared memory.
 ///
 /// Programs of a world load it by themselves. Those that use devices of `anybinder mount` do if LD_PRELOAD names the file, and their calls
-/// take a fifth to nine tenths of the time then. It is for dynamically linked programs of this processor and 64 bits, on Linux 5.16 or
-/// later; others, and those whose driver is of another version, call as without it. A program that installs a seccomp filter must allow
+/// take a fifth to nine tenths of the time then. It is for dynamically linked programs of this processor and 64 bits;
+/// others, and those whose driver is of another version, call as without it. A program that installs a seccomp filter must allow
 /// futex, gettid, lseek and rt_sigprocmask, or be started with ANYBINDER_NO_RING=1.
 ///
 /// A file that is there is replaced as a whole, so programs that have loaded it go on.

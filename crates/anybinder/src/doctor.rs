@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use binder_os::private_dev::LIBRARY_DIR;
 use binder_os::processes::{self, Fork, Stream};
-use binder_os::{BinderClient, FuseDevice, priority, realtime, seccomp};
+use binder_os::{BinderClient, FuseDevice, priority, realtime, ring_memory, seccomp};
 use serde::Serialize;
 
 use crate::cli::{DeliveryChoice, DoctorOptions, driver_options};
@@ -147,11 +147,18 @@ impl Diagnosis {
 
     fn ring(&self) -> DoctorFinding {
         match (&self.ring, &self.supervision) {
-            (Ok(()), Ok(())) => DoctorFinding::good(
-                "ring",
-                "in `run`, calls of dynamic programs go by shared memory; elsewhere, of those that \
-                 load what `anybinder preload` writes",
-            ),
+            (Ok(()), Ok(())) => {
+                let lanes = if ring_memory::can_sleep_on_several() {
+                    ""
+                } else {
+                    "; none passes the driver by, for which a thread has to sleep on several words (Linux 5.16)"
+                };
+                let detail = format!(
+                    "in `run`, calls of dynamic programs go by shared memory; elsewhere, of those that \
+                     load what `anybinder preload` writes{lanes}"
+                );
+                DoctorFinding::good("ring", &detail)
+            }
             // Programs that confine themselves could not be told to leave the ring.
             (Ok(()), Err(failure)) => {
                 let detail =
@@ -296,7 +303,6 @@ fn try_supervision() -> Result<(), Failure> {
 
 /// Makes a world whose programs find the library, and asks its driver.
 fn try_ring() -> Result<(), Failure> {
-    let advice = "use Linux 5.16 or later, where a thread can sleep on several words; without that, calls go by FUSE";
     if preload::is_off() {
         return Err(Failure::new("using the ring", "ANYBINDER_NO_RING is 1").advise("unset it"));
     }
@@ -311,7 +317,7 @@ fn try_ring() -> Result<(), Failure> {
             .and_then(|client| client.offers_rings())
             .map_err(failed("asking the driver for a ring"));
         world.close();
-        placed.map(drop).and(offered).map_err(|failure| failure.advise(advice))
+        placed.map(drop).and(offered)
     })
 }
 

@@ -17,7 +17,6 @@ use std::process::ExitCode;
 use binder_os::mounts;
 use binder_os::namespaces::SetupError;
 use binder_os::private_dev::{self, LIBRARY_DIR, LIBRARY_NAME, RING_LIBRARY};
-use binder_os::ring_memory;
 
 use crate::cli::PreloadOptions;
 use crate::failure::{Failure, failed};
@@ -94,12 +93,9 @@ impl RingEnvironment {
 
     /// The same in a new directory, which programs will see where those of worlds do.
     pub(crate) fn place_in(dir: &Path) -> Self {
-        // Without that, the driver takes no segment from any client.
-        let available = ring_memory::are_available().map_err(failed("sleeping on several words"));
-        let place = || available.and_then(|()| place(dir).map(drop).map_err(Failure::from));
-        let placed = (!is_off()).then(place);
-        if let Some(Err(failure)) = &placed {
-            tracing::debug!(%failure, "no library is preloaded");
+        let placed = (!is_off()).then(|| place(dir));
+        if let Some(Err(error)) = &placed {
+            tracing::debug!(%error, "no library is preloaded");
         }
         Self { is_off: false, has_library: placed.is_some_and(|it| it.is_ok()) }
     }

@@ -45,8 +45,8 @@ impl SessionEnd {
 /// The places of all readers of a session.
 pub(crate) struct Readers {
     pub(crate) places: Vec<ReaderPlace>,
-    /// The last place is that of the thread that watches rings.
-    watches_rings: bool,
+    /// So many of the last places are those of threads that watch rings.
+    ring_threads: usize,
     pub(crate) parked: ParkedReaders,
 }
 
@@ -86,16 +86,15 @@ impl Default for ReaderPlace {
 }
 
 impl Readers {
-    /// Places for that many readers; without a number one for every two processors: what a call takes of the
+    /// Places for that many readers, and for threads that watch rings; without a number one for every two processors: what a call takes of the
     /// driver's time, and of its clients', is about the same.
-    pub(crate) fn new(wanted: Option<NonZeroUsize>, watches_rings: bool) -> Self {
+    pub(crate) fn new(wanted: Option<NonZeroUsize>, ring_threads: usize) -> Self {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let count = wanted
             .map_or((processors / 2).min(MAX_DEFAULT_READERS), usize::from)
             .clamp(1, MAX_READERS);
-        let places = count + usize::from(watches_rings);
-        let places = (0..places).map(|_| ReaderPlace::default()).collect();
-        Self { places, watches_rings, parked: ParkedReaders::default() }
+        let places = (0..count + ring_threads).map(|_| ReaderPlace::default()).collect();
+        Self { places, ring_threads, parked: ParkedReaders::default() }
     }
 
     /// How far all readers are, together.
@@ -113,9 +112,9 @@ impl Readers {
         steps.extend(self.places.iter().map(busy));
     }
 
-    /// Whether a place is that of the thread that watches rings.
-    pub(crate) fn is_of_rings(&self, at: usize) -> bool {
-        self.watches_rings && at + 1 == self.places.len()
+    /// Which of the threads that watch rings a place is that of, if it is.
+    pub(crate) fn ring_thread(&self, at: usize) -> Option<usize> {
+        at.checked_sub(self.places.len() - self.ring_threads)
     }
 
     /// Lets the further readers end that do not read now.

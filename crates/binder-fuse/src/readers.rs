@@ -26,6 +26,7 @@ use crate::error::ServeError;
 use crate::housekeeping::{ROUND, SPENT_AFTER, give_up_own};
 use crate::io_queue::IoRequest;
 use crate::reader_places::ReaderPlace;
+use crate::ring::watcher::RingWatcher;
 use crate::shared::SessionShared;
 
 /// Bytes of one request's buffer: the kernel wants 8 KiB at least.
@@ -212,7 +213,8 @@ pub(crate) fn ask<T: Send + 'static>(
 /// Starts a thread that takes the place of the reader that was at `step` there, if it still is.
 fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
     let kept = shared.clone();
-    let name = if shared.readers.is_of_rings(at) { "ring" } else { "reader" };
+    let ring_thread = shared.readers.ring_thread(at);
+    let name = if ring_thread.is_some() { "ring" } else { "reader" };
     let read = move || {
         let place = &kept.readers.places[at];
         let Some((step, stuck_at)) = place.take_over(step) else { return };
@@ -220,7 +222,7 @@ fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
             tracing::debug!(pid, "the memory of a client takes its time");
             kept.slow.begin_wait(pid);
         }
-        if !kept.readers.is_of_rings(at) {
+        if ring_thread.is_none() {
             promote_one(&kept, place);
         }
         let mut reader = RequestReader {
@@ -235,13 +237,13 @@ fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
             if !reader.do_what_is_left(None) {
                 return None;
             }
-            match at {
-                0 => reader.read_requests(),
-                _ if kept.readers.is_of_rings(at) => {
-                    reader.watch_rings();
+            match (at, ring_thread) {
+                (0, _) => reader.read_requests(),
+                (_, Some(thread)) => {
+                    reader.watch_rings(kept.ring_watchers.of_thread(thread));
                     None
                 }
-                _ => reader.read_when_wanted(),
+                (_, None) => reader.read_when_wanted(),
             }
         }));
         let end = match reading {
@@ -257,9 +259,9 @@ fn follow(shared: &Arc<SessionShared>, at: usize, step: u64) -> io::Result<()> {
 
 /// Gives readers their real-time priority, or gives it back after they have run for too long.
 pub(crate) fn promote(shared: &SessionShared) {
-    // The thread that watches rings sees to that by itself.
+    // Threads that watch rings see to that by themselves.
     for (at, place) in shared.readers.places.iter().enumerate() {
-        if !shared.readers.is_of_rings(at) {
+        if shared.readers.ring_thread(at).is_none() {
             promote_one(shared, place);
         }
     }
@@ -333,9 +335,8 @@ impl RequestReader<'_> {
     }
 
     /// Runs the requests of busy clients until the session ends, or another thread takes its place.
-    fn watch_rings(&mut self) {
+    fn watch_rings(&mut self, watcher: &RingWatcher) {
         let shared = self.shared;
-        let watcher = &shared.ring_watcher;
         let mut found = Vec::new();
         while !watcher.is_over() {
             let mut list = watcher.list();
@@ -349,12 +350,7 @@ impl RequestReader<'_> {
                 let slept = list.sleep(watcher, &shared.rings, &mut found);
                 self.end_wait();
                 if let Err(error) = slept {
-                    // Before Linux 5.16 no thread can wait for several words, so there are no rings.
-                    if error.kind() == io::ErrorKind::Unsupported {
-                        tracing::debug!(%error, "rings cannot be watched");
-                    } else {
-                        tracing::warn!(%error, "rings cannot be watched");
-                    }
+                    tracing::warn!(%error, "rings cannot be watched");
                     list.leave_all();
                     return;
                 }

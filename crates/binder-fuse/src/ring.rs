@@ -1,13 +1,14 @@
 //! The ring: calls that come by shared memory (`binder-ring`), and their answers.
 //!
 //! A request of a ring is one like those of FUSE, with a number of its own kind ([`RingCallId`]): the front end makes no
-//! difference. Here it is taken out of its slot (by the thread of the `watcher`, or the ioctl by which a thread waits), its memory is
+//! difference. Here it is taken out of its slot (by a thread of the `watchers`, or the ioctl by which a thread waits), its memory is
 //! read and written where it lies in the slot (`access`), and it is answered there (`file`).
 //!
 //! A thread whose call brings files takes them from a socket (`files`). One whose descriptors must change otherwise is sent
 //! to make an ioctl instead, which goes on with the call: only there can it be stopped.
 
 mod access;
+mod bell_places;
 mod fair_share;
 pub(crate) mod file;
 mod files;
@@ -18,6 +19,7 @@ mod recent_threads;
 pub(crate) mod rings;
 mod urgency;
 pub(crate) mod watcher;
+pub(crate) mod watchers;
 
 use std::io;
 use std::sync::Arc;
@@ -120,7 +122,7 @@ impl SessionShared {
     }
 
     fn forget_ring(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>) {
-        self.ring_watcher.forget(ring);
+        self.ring_watchers.forget(ring);
         let ring = ring.clone();
         let end: DeviceWork = Box::new(move |state| {
             SlotIndex::all().for_each(|slot| state.end_slot(ring.end(slot)));
@@ -157,7 +159,7 @@ impl SessionShared {
         ring.bind(slot, header.pid, user.with_uid(header.uid));
         let posted = ring.take_posted();
         if posted != 0 {
-            self.ring_watcher.note_rung(file, &ring);
+            self.ring_watchers.note_rung(file, &ring);
         }
         // The driver may have looked at its slot before that was bound to the thread.
         let left = self.run_slots(file, &ring, posted | slot.bit(), batch);

@@ -17,9 +17,7 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 use binder_core::{Errno, Limits, Sequences};
 use binder_frontend::Event;
 use binder_os::mounts::DetachedMount;
-use binder_os::{
-    BINDERFS_TYPE, FuseDevice, MountOptions, SteadyClock, ThreadWatch, proc_files, ring_memory,
-};
+use binder_os::{BINDERFS_TYPE, FuseDevice, MountOptions, SteadyClock, ThreadWatch, proc_files};
 use fuse_wire::flags::{FUSE_IOCTL_COMPAT, FUSE_IOCTL_DIR, FUSE_MAX_PAGES, FUSE_PASSTHROUGH};
 use fuse_wire::{
     InitOffer, InitTerms, Message, OpenedFile, Operation, Request, SetAttr, StatFs, reply,
@@ -50,7 +48,7 @@ use crate::reader_places::{Readers, SessionEnd};
 use crate::readers;
 use crate::report::FiguresReader;
 use crate::ring::rings::Rings;
-use crate::ring::watcher::RingWatcher;
+use crate::ring::watchers::RingWatchers;
 use crate::served::Served;
 use crate::shared::{File, SessionShared};
 use crate::slow::SlowClients;
@@ -174,6 +172,8 @@ impl MountedBinderfs {
             Pids::of_this_process().map_err(MountError::Create)?,
             Arc::new(ThreadWatch::new().map_err(MountError::Create)?),
         );
+        let ring_watchers = RingWatchers::new();
+        let ring_threads = if options.rings { ring_watchers.count() } else { 0 };
         let shared = Arc::new_cyclic(|this| SessionShared {
             this: this.clone(),
             trace: Arc::new(TraceHub::new(fuse.clone(), clock)),
@@ -194,15 +194,15 @@ impl MountedBinderfs {
             sequences: Sequences::default(),
             clock,
             priorities: Priorities::new(options.inheritance),
-            has_rings: options.rings && ring_memory::are_available().is_ok(),
+            has_rings: options.rings,
             rings: Rings::default(),
-            ring_watcher: RingWatcher::default(),
+            ring_watchers,
             budget: memory::budget(options.limits.all_bytes),
             texts: TextBudget::default(),
             log_queue: LogQueue::default(),
             next_follower: AtomicU64::new(0),
             housekeeping: Housekeeping::default(),
-            readers: Readers::new(options.readers, options.rings),
+            readers: Readers::new(options.readers, ring_threads),
             end: SessionEnd::default(),
             io_queue: IoQueue::default(),
             slow: SlowClients::default(),
@@ -261,7 +261,7 @@ impl MountedBinderfs {
         let result = shared.end.wait();
         shared.close_all();
         shared.trace.stop_writer();
-        shared.ring_watcher.stop();
+        shared.ring_watchers.stop();
         shared.pool.close();
         listener.stop();
         exit_watcher.stop();

@@ -32,7 +32,7 @@ use crate::quota::Account;
 use crate::reader_places::{Readers, SessionEnd};
 use crate::removed_devices::RemovedDevices;
 use crate::ring::rings::Rings;
-use crate::ring::watcher::RingWatcher;
+use crate::ring::watchers::RingWatchers;
 use crate::served::Served;
 use crate::slow::SlowClients;
 use crate::supervision::SupervisorLink;
@@ -89,7 +89,7 @@ pub(crate) struct SessionShared {
     /// Whether clients may have rings.
     pub(crate) has_rings: bool,
     pub(crate) rings: Rings,
-    pub(crate) ring_watcher: RingWatcher,
+    pub(crate) ring_watchers: RingWatchers,
     /// Of the memory of receive buffers, for all mounts of the daemon.
     pub(crate) budget: MemoryBudget,
     pub(crate) texts: TextBudget,

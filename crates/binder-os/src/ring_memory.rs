@@ -5,6 +5,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use binder_ring::{BellState, Segment, SlotIndex};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::thread::{ClockId, futex};
+use rustix::time::Timespec;
 
 use crate::mapped_memory::{MappedMemory, OutOfBounds};
 
@@ -98,8 +100,8 @@ pub fn check_segment(memfd: &OwnedFd, bytes: usize) -> io::Result<()> {
         .map_err(|error| io::Error::from_raw_os_error(error.number()))
 }
 
-/// How many bells one thread can sleep on, beside a word of its own.
-pub const MAX_BELLS: usize = 127;
+/// How many bells one thread can sleep on at most, beside a word of its own.
+const MAX_BELLS: usize = 127;
 
 /// Wakes one thread that sleeps on a word that processes share.
 pub fn wake_one(word: &AtomicU32) {
@@ -112,40 +114,73 @@ pub fn wake_all(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX.cast_unsigned());
 }
 
-/// Whether the kernel lets a thread sleep on several words, as those that serve rings and lanes do.
-///
-/// # Errors
-///
-/// `Unsupported` before Linux 5.16.
-pub fn are_available() -> io::Result<()> {
-    let flags = futex::WaitvFlags::empty();
-    match futex::waitv(&[], flags, None, ClockId::Monotonic) {
-        Err(Errno::NOSYS) => Err(Errno::NOSYS.into()),
-        // To sleep on none is an error anywhere.
-        _ => Ok(()),
-    }
+/// On how many bells one thread can sleep: before Linux 5.16 on one, as where a seccomp filter does not let it sleep on several.
+pub fn bells_of_thread() -> usize {
+    static COUNT: LazyLock<usize> = LazyLock::new(|| {
+        let flags = futex::WaitvFlags::empty();
+        match futex::waitv(&[], flags, None, ClockId::Monotonic) {
+            // To sleep on none is an error anywhere.
+            Err(Errno::INVAL) | Ok(_) => MAX_BELLS,
+            Err(_) => 1,
+        }
+    });
+    *COUNT
+}
+
+/// Whether a thread can sleep on several words, as those that serve lanes do: since Linux 5.16.
+pub fn can_sleep_on_several() -> bool {
+    bells_of_thread() > 1
 }
 
 /// Sleeps until a bell is rung or `control` is woken, while `control` has the value 0 and the bells are
 /// [asleep](BellState::Asleep); or for that long, if that is said. May end early.
 ///
+/// Before Linux 5.16 nobody is heard who wakes `control` while there is a bell.
+///
 /// # Errors
 ///
-/// As futex_waitv(2), which kernels have since Linux 5.16.
+/// As futex_waitv(2); before Linux 5.16 as futex(2).
 ///
 /// # Panics
 ///
-/// For more bells than [`MAX_BELLS`].
+/// For more bells than [`bells_of_thread`].
 pub fn sleep<'w>(
     control: &AtomicU32,
     bells: impl Iterator<Item = &'w AtomicU32>,
     within: Option<Duration>,
 ) -> io::Result<()> {
     let asleep = BellState::Asleep as u32;
-    let words = std::iter::once((control, 0)).chain(bells.map(|bell| (bell, asleep)));
+    let mut bells = bells.map(|bell| (bell, asleep));
+    let slept = if bells_of_thread() == 1 {
+        let word = bells.next().unwrap_or((control, 0));
+        assert!(bells.next().is_none(), "one bell alone");
+        sleep_on_one(word, within)
+    } else {
+        sleep_on_all(std::iter::once((control, 0)).chain(bells), within)
+    };
+    match slept {
+        Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sleeps on a word that processes share while it has that value.
+fn sleep_on_one(
+    (word, value): (&AtomicU32, u32),
+    within: Option<Duration>,
+) -> rustix::io::Result<()> {
+    let within = within.map(|within| Timespec::try_from(within).unwrap_or_default());
+    futex::wait(word, futex::Flags::empty(), value, within.as_ref())
+}
+
+/// Sleeps on words that processes share while each has its value.
+fn sleep_on_all<'w>(
+    words: impl Iterator<Item = (&'w AtomicU32, u32)>,
+    within: Option<Duration>,
+) -> rustix::io::Result<()> {
     let until = within.map(|within| {
         let now = rustix::time::clock_gettime(ClockId::Monotonic);
-        let within = rustix::time::Timespec::try_from(within).unwrap_or_default();
+        let within = Timespec::try_from(within).unwrap_or_default();
         now.checked_add(within).unwrap_or(now)
     });
     let mut waits = [futex::Wait::new(); MAX_BELLS + 1];
@@ -157,8 +192,5 @@ pub fn sleep<'w>(
         count += 1;
     }
     let flags = futex::WaitvFlags::empty();
-    match futex::waitv(&waits[..count], flags, until.as_ref(), ClockId::Monotonic) {
-        Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    futex::waitv(&waits[..count], flags, until.as_ref(), ClockId::Monotonic).map(drop)
 }

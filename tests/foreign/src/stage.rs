@@ -174,15 +174,14 @@ impl Stage {
         self.run_by(&[], user, world, name, args)
     }
 
-    /// Runs a script as [`run_script`](Self::run_script) does, in a world whose driver may have no more than so many files open.
+    /// Runs a script as [`run_script`](Self::run_script) does, in a world that is made by a command: which executes the rest of its line.
     ///
     /// # Panics
     ///
     /// As [`run`](Self::run).
     #[must_use]
-    pub fn run_script_with_files(&self, limit: u32, script: &str) -> String {
-        let by = ["prlimit", &format!("--nofile={limit}")];
-        self.run_by(&by, User::Myself, &[], "sh", &["-ec", script, &self.path_of("sh")])
+    pub fn run_script_by(&self, by: &[&str], user: User, world: &[&str], script: &str) -> String {
+        self.run_by(by, user, world, "sh", &["-ec", script, &self.path_of("sh")])
     }
 
     fn run_by(&self, by: &[&str], user: User, world: &[&str], name: &str, args: &[&str]) -> String {

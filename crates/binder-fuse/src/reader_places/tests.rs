@@ -27,7 +27,7 @@ fn to_want_another_reader_is_forgotten_if_none_is_parked() {
 
 #[test]
 fn one_parked_reader_goes_on_for_each_that_is_wanted_and_the_end_ends_all() {
-    let readers = Readers::new(NonZeroUsize::new(2), false);
+    let readers = Readers::new(NonZeroUsize::new(2), 0);
     let parked = &readers.parked;
     thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
@@ -62,7 +62,7 @@ fn a_place_is_taken_over_once_from_the_step_at_which_its_reader_is_stuck() {
 #[test]
 fn a_reader_that_waits_for_a_request_is_not_busy() {
     let readers = Readers {
-        watches_rings: false,
+        ring_threads: 0,
         places: (0..3).map(|_| ReaderPlace::default()).collect(),
         parked: ParkedReaders::default(),
     };
@@ -72,4 +72,15 @@ fn a_reader_that_waits_for_a_request_is_not_busy() {
     readers.busy_steps(&mut steps);
     assert_eq!(steps, [1, 0, 7]);
     assert_eq!(readers.steps(), 12);
+}
+
+#[test]
+fn the_last_places_are_those_of_the_threads_that_watch_rings() {
+    let threads = |count, rings| {
+        let readers = Readers::new(NonZeroUsize::new(count), rings);
+        (0..readers.places.len()).map(|at| readers.ring_thread(at)).collect::<Vec<_>>()
+    };
+    assert_eq!(threads(1, 1), [None, Some(0)]);
+    assert_eq!(threads(2, 3), [None, None, Some(0), Some(1), Some(2)]);
+    assert_eq!(threads(2, 0), [None, None]);
 }

@@ -394,6 +394,10 @@ impl SessionShared {
         let wish = LaneRoom::read_from_bytes(data).ok();
         let pages = wish.and_then(|wish| u32::try_from(wish.pages).ok());
         let Some(pages) = pages else { return self.refuse(unique, Errno::EINVAL) };
+        // A thread that serves lanes sleeps on several words.
+        if !ring_memory::can_sleep_on_several() {
+            return self.refuse(unique, Errno::EPERM);
+        }
         // Filters that are not known yet were not there when the ring was made.
         if !self.filter_verdict(file, tid).is_ok_and(|verdict| verdict.allows_lanes) {
             return self.refuse(unique, Errno::EPERM);

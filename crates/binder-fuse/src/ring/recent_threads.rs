@@ -70,13 +70,16 @@ impl RecentThreads {
     }
 
     /// Notes requests, and how many of their threads had made none in this period. Says whether another period begins.
-    pub(super) fn note(&mut self, requests: u32, newcomers: u32) -> bool {
+    ///
+    /// `elsewhere` is how many clients other threads of the driver's watch: their threads need processors, too.
+    pub(super) fn note(&mut self, requests: u32, newcomers: u32, elsewhere: usize) -> bool {
         self.requests += requests;
         self.threads += newcomers;
         if self.requests < PERIOD {
             return false;
         }
-        self.exceed_processors = self.processors == 1 || self.threads > self.processors;
+        let threads = self.threads as usize + elsewhere;
+        self.exceed_processors = self.processors == 1 || threads > self.processors as usize;
         self.common_cpu = match self.place {
             ThreadPlace::On(cpu) if self.threads <= PAIR => Some(cpu),
             ThreadPlace::Unknown | ThreadPlace::On(_) | ThreadPlace::Apart => None,
@@ -101,8 +104,13 @@ mod tests {
 
     /// A period in which that many threads take turns.
     fn period(recent: &mut RecentThreads, threads: u32) -> bool {
-        assert!(!recent.note(threads, threads));
-        assert!((threads..PERIOD).all(|at| recent.note(1, 0) == (at == PERIOD - 1)));
+        period_beside(recent, threads, 0)
+    }
+
+    /// The same, while other threads of the driver's watch that many clients.
+    fn period_beside(recent: &mut RecentThreads, threads: u32, elsewhere: usize) -> bool {
+        assert!(!recent.note(threads, threads, elsewhere));
+        assert!((threads..PERIOD).all(|at| recent.note(1, 0, elsewhere) == (at == PERIOD - 1)));
         recent.exceed_processors()
     }
 
@@ -113,6 +121,7 @@ mod tests {
         assert!(!period(&mut recent, 2));
         assert!(period(&mut recent, 3));
         assert!(!period(&mut recent, 1), "each period tells anew");
+        assert!(!period_beside(&mut recent, 1, 1) && period_beside(&mut recent, 1, 2));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The bells of busy clients, as the thread that watches them sees them.
+//! The bells of busy clients, as a thread that watches them sees them.
 //!
 //! That is a reader, but that its requests come from slots: one that is stuck in a client's memory is followed by another
 //! ([`readers`](crate::readers)). Clients that post nothing for a while are watched no longer: their next call comes by an
@@ -10,12 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use binder_os::ring_memory::{self, MAX_BELLS};
-use binder_os::{affinity, processes};
+use binder_os::{affinity, processes, ring_memory};
 use binder_ring::layout::NO_CPU;
 use binder_ring::{BellState, SlotIndex};
 
-use super::fair_share::who_gives_way;
+use super::bell_places::BellPlace;
 use super::file::RingFile;
 use super::recent_threads::RecentThreads;
 use super::rings::{BegunCall, Rings};
@@ -55,6 +54,7 @@ pub(crate) struct WatchList {
 /// A client that is watched.
 #[derive(Debug)]
 struct WatchedClient {
+    place: BellPlace,
     file: Arc<ClientFile>,
     ring: Arc<RingFile>,
     /// When it last posted something.
@@ -68,33 +68,22 @@ struct WatchedClient {
 }
 
 impl RingWatcher {
-    /// Has a ring watched if it is busy, after one of its threads has told of a request by an ioctl.
-    pub(super) fn note_rung(&self, file: &Arc<ClientFile>, ring: &Arc<RingFile>) {
-        if !ring.note_rung() || ring.is_watched.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let (file, ring) = (file.clone(), ring.clone());
-        let watched =
-            WatchedClient { file, ring, seen_at: Instant::now(), cpu: 0, recent: 0, in_vain: 0 };
+    /// Has the thread watch a client.
+    pub(super) fn add(&self, place: BellPlace, file: Arc<ClientFile>, ring: Arc<RingFile>) {
+        let seen_at = Instant::now();
+        let watched = WatchedClient { place, file, ring, seen_at, cpu: 0, recent: 0, in_vain: 0 };
         self.newcomers.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
         self.tell();
     }
 
-    /// Has a ring that has ended be forgotten.
-    pub(super) fn forget(&self, ring: &RingFile) {
-        ring.is_over.store(true, Ordering::Release);
-        if ring.is_watched.load(Ordering::Acquire) {
-            self.tell();
-        }
-    }
-
     /// Has the thread end.
-    pub(crate) fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.is_over.store(true, Ordering::Release);
         self.tell();
     }
 
-    fn tell(&self) {
+    /// Has the thread look whether there are newcomers, and rings that have ended.
+    pub(super) fn tell(&self) {
         self.news.store(1, Ordering::Release);
         ring_memory::wake_one(&self.news);
     }
@@ -131,13 +120,8 @@ impl WatchList {
         });
         let mut newcomers = watcher.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
         for newcomer in newcomers.drain(..) {
-            if self.watched.len() >= MAX_BELLS {
-                let users: Vec<_> = self.watched.iter().map(WatchedClient::user).collect();
-                let user = who_gives_way(newcomer.user(), &users);
-                let Some(loser) = users.iter().position(|it| Some(*it) == user) else {
-                    newcomer.leave();
-                    continue;
-                };
+            let loser = self.watched.iter().position(|it| newcomer.place.replaces(&it.place));
+            if let Some(loser) = loser {
                 let mut loser = self.watched.swap_remove(loser);
                 loser.leave();
                 loser.take_posted(rings, found, self.woken_at);
@@ -163,7 +147,8 @@ impl WatchList {
             newcomers += (posted & !watched.recent).count_ones();
             watched.recent |= posted;
         }
-        if self.recent_threads.note(requests, newcomers) {
+        let elsewhere = self.watched.first().map_or(0, |it| it.place.watched_by_others());
+        if self.recent_threads.note(requests, newcomers, elsewhere) {
             // All begin another period.
             let all_waited = self.watched.iter_mut().fold(true, |all, it| it.end_period() & all);
             self.follow_clients(all_waited);

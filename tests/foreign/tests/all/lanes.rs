@@ -95,7 +95,7 @@ fn a_program_that_knows_nothing_of_lanes_serves_them() {
 }
 
 /// A driver that may have no more files open has pidfds of a few threads of a process alone.
-const FEW_FILES: u32 = 128;
+const FEW_FILES: [&str; 2] = ["prlimit", "--nofile=128"];
 
 /// Threads of which the driver has no pidfd, as on older kernels: each is known by its directory in /proc, and nothing tells of its end.
 #[test]
@@ -103,7 +103,7 @@ fn threads_without_a_descriptor_have_lanes() {
     let stage = stage_with(&["lane_server", "lane_client"]);
     let run = |command: &str| {
         let script = format!("here=$(dirname \"$0\"); export ANYBINDER_LANES=4; {command}");
-        stage.run_script_with_files(FEW_FILES, &script)
+        stage.run_script_by(&FEW_FILES, User::Myself, &[], &script)
     };
     let said = run("\"$here/lane_server\"");
     assert_eq!(said.lines().last(), Some("filtered"), "{said}");

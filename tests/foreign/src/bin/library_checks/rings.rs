@@ -25,19 +25,12 @@ pub(crate) const CHECKS: &[Check] = &[
 fn calls_go_by_shared_memory() -> Outcome {
     echo(&connect()?, 1, 100)?;
     let is_ours = BinderDevice::open(&device_path())?.defer_completions(false).is_ok();
-    if !is_ours || !has_waits_on_several_words()? || env::var_os("ANYBINDER_NO_RING").is_some() {
+    if !is_ours || env::var_os("ANYBINDER_NO_RING").is_some() {
         binder_testkit::skip("calls are ioctls here");
         return Ok(());
     }
     let maps = fs::read_to_string("/proc/self/maps")?;
     expect("a ring", maps.contains("memfd:binder-ring"), true)
-}
-
-/// Whether the kernel lets a thread sleep on several words, without which there are no rings: since Linux 5.16.
-fn has_waits_on_several_words() -> Outcome<bool> {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
-    Ok((numbers.next(), numbers.next()) >= (Some(5), Some(16)))
 }
 
 /// Has the manager answer with bytes that no other call has.
