@@ -31,12 +31,11 @@ pub type SuspendedCallKey = Key<SuspendedCall>;
 pub struct FdWork {
     /// By which to say that it is done.
     pub key: SuspendedCallKey,
-    /// Files to install, in this order: each at the lowest free number, to be closed on exec. All of
+    /// Descriptors to close first. Some may be closed already.
+    pub close: Vec<u32>,
+    /// Files to install then, in this order: each at the lowest free number, to be closed on exec. All of
     /// them, or none.
     pub install: Vec<CapturedFile>,
-    /// Descriptors to close afterwards, whether or not the files could be installed. Some may be
-    /// closed already.
-    pub close: Vec<u32>,
 }
 
 /// Not all files of descriptor work could be installed, and none is.
@@ -115,7 +114,7 @@ impl Context {
     /// makes another. The thread's next read takes up the files; what was to be closed is closed at the end
     /// of its next [`write_read`](Self::write_read).
     pub fn retract_fd_work(&mut self, work: FdWork) {
-        let FdWork { key, install, close } = work;
+        let FdWork { key, close, install } = work;
         let Some(pending) = self.suspended_calls.get_mut(key) else { return };
         let thread = pending.thread;
         if let Resumption::Deliver(delivery) = &mut pending.then {
@@ -229,7 +228,7 @@ impl Context {
     ) -> Outcome {
         let key = self.suspend(thread, then);
         let close = core::mem::take(&mut self.threads[thread].closing);
-        Outcome::FdWork(FdWork { key, install, close }.into())
+        Outcome::FdWork(FdWork { key, close, install }.into())
     }
 
     /// Notes that a call waits for the front end, and how it goes on.

@@ -91,6 +91,12 @@ pub(crate) fn run(shared: &SessionShared, task: FdTask) {
             FdTaskKind::Repeat => break,
         };
         let FdWork { key, install, close } = *fd_work;
+        for number in close {
+            if let Err(error) = held.close(number) {
+                warn(shared, &request, &error);
+                break;
+            }
+        }
         let first = files.len();
         files.extend(held_files(install));
         let installed = put(shared, &request, &status, &mut held, &files[first..]);
@@ -107,12 +113,6 @@ pub(crate) fn run(shared: &SessionShared, task: FdTask) {
         });
         if let Some(why) = undone {
             installed = Err(why);
-        }
-        for number in close {
-            if let Err(error) = held.close(number) {
-                warn(shared, &request, &error);
-                break;
-            }
         }
         let mut done = FdWorkResult::FdWork(key, installed);
         let next = loop {

@@ -33,10 +33,10 @@ impl World {
         let OpenFile { host, context, is_open, .. } = self.files[caller.process.0];
         let descriptors = self.memory.descriptors(host);
         let gone = NotInstalled { errno: 3, reason: "gone" };
-        let installed = if is_open { descriptors.install(install) } else { Err(gone) };
         for fd in close {
             descriptors.close(fd.into());
         }
+        let installed = if is_open { descriptors.install(install) } else { Err(gone) };
         let mut memory = self.memory.of_device(context);
         let result = self.devices[context].context_mut().finish_fd_work(
             key,

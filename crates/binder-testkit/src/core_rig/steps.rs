@@ -283,6 +283,9 @@ impl World {
         let FdWork { key, install, close } = work;
         let OpenFile { host, is_open, .. } = self.files[file];
         let descriptors = self.memory.descriptors(host);
+        for fd in close {
+            descriptors.close(fd.into());
+        }
         let installed = match trouble {
             _ if install.is_empty() => Ok(Vec::new()),
             Some(Trouble::Fault) => Err(NotInstalled { errno: 24, reason: "no room" }),
@@ -290,9 +293,6 @@ impl World {
             _ if !is_open => Err(GONE),
             _ => descriptors.install(install),
         };
-        for fd in close {
-            descriptors.close(fd.into());
-        }
         FdWorkResult::FdWork(key, installed)
     }
 

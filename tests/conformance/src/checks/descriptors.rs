@@ -4,8 +4,8 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use binder_testkit::Return::{FailedReply, Reply, TransactionComplete};
-use binder_testkit::{HANG_TIMEOUT, Message, Party, Return, Stage, commands, expect};
+use binder_testkit::Return::{FailedReply, Reply, Transaction, TransactionComplete};
+use binder_testkit::{HANG_TIMEOUT, Message, Party, Stage, commands, expect};
 use binder_uapi::{
     BINDER_TYPE_BINDER, BINDER_TYPE_FD, BinderBufferObject, BinderTransactionData,
     FLAT_BINDER_FLAG_ACCEPTS_FDS, FlatBinderObject, TF_ACCEPT_FDS,
@@ -34,6 +34,7 @@ checks! {
     Both c135_freeing_closes_no_descriptor,
     Both c136_c137_an_array_arrives_in_its_parent_until_freed,
     Both c136_an_array_that_is_freed_while_reading_is_closed,
+    Both c136_what_a_call_brings_takes_the_numbers_of_an_array_that_it_frees,
     Both c251_an_empty_array_may_be_anywhere,
     Both c251_an_empty_array_keeps_the_order_in_its_parent,
     Both c138_an_array_and_addresses_share_a_parent,
@@ -190,7 +191,7 @@ fn c129_a_signal_amid_delivery_takes_nothing_away(stage: &Stage) {
         let oneway = match attempt.result {
             Ok(()) => {
                 let transaction = attempt.returns.iter().find_map(|told| match told {
-                    Return::Transaction(transaction) => Some(*transaction),
+                    Transaction(transaction) => Some(*transaction),
                     _ => None,
                 });
                 transaction.unwrap_or_else(|| panic!("{attempt:?}"))
@@ -303,6 +304,19 @@ fn c136_an_array_that_is_freed_while_reading_is_closed(stage: &Stage) {
     // A read that would wait returns, since there is something to close.
     expect!(m.exchange(commands().free(oneway.buffer)) => []);
     assert_eq!(lowest_free(stage, &m), lowest);
+}
+
+fn c136_what_a_call_brings_takes_the_numbers_of_an_array_that_it_frees(stage: &Stage) {
+    let m = accepting(stage);
+    let p = stage.party();
+    let lowest = lowest_free(stage, &m);
+    p.write(commands().oneway(0, array(8)));
+    p.write(commands().oneway(0, Message::new(1).descriptor(SOCKET, 0)));
+    let with_array = m.read_call();
+    // There is no room but that of the array.
+    fill_up(stage, &m);
+    expect!(m.exchange(commands().free(with_array.buffer)) => [Transaction(next)]);
+    assert_eq!(fds(&m, &next), [lowest]);
 }
 
 fn c138_an_array_and_addresses_share_a_parent(stage: &Stage) {
