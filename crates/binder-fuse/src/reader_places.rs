@@ -86,8 +86,8 @@ impl Default for ReaderPlace {
 }
 
 impl Readers {
-    /// Places for that many readers, and for threads that watch rings; without a number one for every two processors: what a call takes of the
-    /// driver's time, and of its clients', is about the same.
+    /// Places for that many readers, or without a number for one for every two processors: what a call takes of the
+    /// driver's time, and of its clients', is about the same. And for so many threads that watch rings.
     pub(crate) fn new(wanted: Option<NonZeroUsize>, ring_threads: usize) -> Self {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let count = wanted

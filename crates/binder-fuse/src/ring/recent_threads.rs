@@ -71,14 +71,20 @@ impl RecentThreads {
 
     /// Notes requests, and how many of their threads had made none in this period. Says whether another period begins.
     ///
-    /// `elsewhere` is how many clients other threads of the driver's watch: their threads need processors, too.
-    pub(super) fn note(&mut self, requests: u32, newcomers: u32, elsewhere: usize) -> bool {
+    /// `elsewhere` says how many clients other threads of the driver's watch, whose threads need processors, too. It is asked at the end of
+    /// a period.
+    pub(super) fn note(
+        &mut self,
+        requests: u32,
+        newcomers: u32,
+        elsewhere: impl FnOnce() -> usize,
+    ) -> bool {
         self.requests += requests;
         self.threads += newcomers;
         if self.requests < PERIOD {
             return false;
         }
-        let threads = self.threads as usize + elsewhere;
+        let threads = self.threads as usize + elsewhere();
         self.exceed_processors = self.processors == 1 || threads > self.processors as usize;
         self.common_cpu = match self.place {
             ThreadPlace::On(cpu) if self.threads <= PAIR => Some(cpu),
@@ -109,8 +115,8 @@ mod tests {
 
     /// The same, while other threads of the driver's watch that many clients.
     fn period_beside(recent: &mut RecentThreads, threads: u32, elsewhere: usize) -> bool {
-        assert!(!recent.note(threads, threads, elsewhere));
-        assert!((threads..PERIOD).all(|at| recent.note(1, 0, elsewhere) == (at == PERIOD - 1)));
+        assert!(!recent.note(threads, threads, || elsewhere));
+        assert!((threads..PERIOD).all(|at| recent.note(1, 0, || elsewhere) == (at == PERIOD - 1)));
         recent.exceed_processors()
     }
 

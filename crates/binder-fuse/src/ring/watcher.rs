@@ -147,7 +147,7 @@ impl WatchList {
             newcomers += (posted & !watched.recent).count_ones();
             watched.recent |= posted;
         }
-        let elsewhere = self.watched.first().map_or(0, |it| it.place.watched_by_others());
+        let elsewhere = || self.watched.first().map_or(0, |it| it.place.watched_by_others());
         if self.recent_threads.note(requests, newcomers, elsewhere) {
             // All begin another period.
             let all_waited = self.watched.iter_mut().fold(true, |all, it| it.end_period() & all);
