@@ -8,10 +8,10 @@ use crate::TaskFailure;
 use crate::dist::Architecture;
 use crate::workspace::{root, succeed};
 
-/// A command of `kernel-vm.sh` for the guest of a suite, whose kernel is fetched if it is not here yet.
+/// A command of `kernel-vm.sh` for the guest of a suite, or of a flavour of its kernel, which is fetched if it is not here yet.
 pub(crate) fn machine(suite: &str, architecture: Architecture) -> Result<Command, TaskFailure> {
     let caches = std::env::var("HOME").map_err(|_| "there is no $HOME")?;
-    let name = format!("{suite}-{}", architecture.name());
+    let name = format!("{}-{}", suite.replace(':', "-"), architecture.name());
     let guest = Path::new(&caches).join(".cache/kernel-vm/matrix").join(name);
     let machine = || {
         let mut command = Command::new(root().join("tools/kernel-vm/kernel-vm.sh"));

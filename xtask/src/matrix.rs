@@ -44,7 +44,7 @@ const LAST: &str = "mount-root";
 /// Which guests are tried.
 #[derive(clap::Args)]
 pub(crate) struct MatrixOptions {
-    /// Debian's suites, whose kernels are tried
+    /// Debian's suites, whose kernels are tried; `trixie:16k` is that of a flavour, here with pages of 16 KiB, and `trixie:rt` of another
     #[arg(
         long = "suites",
         value_delimiter = ',',

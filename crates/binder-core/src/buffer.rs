@@ -4,6 +4,7 @@ mod buffers;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use binder_uapi::BinderTransactionDataSg;
 
@@ -15,7 +16,7 @@ use crate::error::{Errno, Refusal};
 use crate::handle::ReferenceKey;
 use crate::memory_budget::MemoryBudget;
 use crate::node::{NodeKey, Strength};
-use crate::pages::{PAGE_BYTES, PageCounts, Pages};
+use crate::pages::{PageCounts, Pages};
 use crate::process::ProcessKey;
 use crate::ranges::Ranges;
 use crate::thread::ThreadKey;
@@ -28,8 +29,8 @@ const MAX_AREA_BYTES: u32 = 4 << 20;
 
 /// The share of the area that is set aside for what comes past the driver, at most: a quarter.
 const ASIDE_SHARE: u32 = 4;
-/// More pages than that at a time take at most half of what is left of it: who makes a few long calls leaves room for others' short ones.
-const ASIDE_PAGES: u32 = 4;
+/// More than that at a time takes at most half of what is left of it: who makes a few long calls leaves room for others' short ones.
+const ASIDE_BYTES: u32 = 16 << 10;
 
 /// One-ways of one sender beyond which they look like a flood, by number.
 const SPAM_BUFFERS: u32 = 50;
@@ -240,24 +241,26 @@ impl Mapping {
         Ok(BufferReservation { layout, is_oneway })
     }
 
-    /// Sets whole pages aside, in which no buffer will ever lie. Returns where they start.
+    /// Sets that many bytes aside, and what is left of their last page: no buffer will ever lie there. Returns the addresses.
     ///
     /// # Errors
     ///
     /// `ENOSPC` when no free range is long enough, or the share of what is set aside is used up, or would be by much at a time.
-    pub(crate) fn set_aside(&mut self, pages: u32) -> Result<u64, Errno> {
-        let page_bytes = PAGE_BYTES;
-        let bytes = pages.checked_mul(page_bytes).ok_or(Errno::ENOSPC)?;
+    pub(crate) fn set_aside(&mut self, wanted_bytes: u32) -> Result<Range<u64>, Errno> {
+        let page_bytes = self.pages.page_bytes();
+        let bytes = wanted_bytes.checked_next_multiple_of(page_bytes).ok_or(Errno::ENOSPC)?;
         let aside_bytes = self.aside_bytes.checked_add(bytes).ok_or(Errno::ENOSPC)?;
         let share = self.len_bytes / ASIDE_SHARE;
-        let is_much = pages > ASIDE_PAGES && bytes > share.saturating_sub(self.aside_bytes) / 2;
-        if pages == 0 || aside_bytes > share || is_much {
+        let is_much =
+            wanted_bytes > ASIDE_BYTES && bytes > share.saturating_sub(self.aside_bytes) / 2;
+        if bytes == 0 || aside_bytes > share || is_much {
             return Err(Errno::ENOSPC);
         }
         let start = self.ranges.take(bytes + page_bytes).map_err(|_| Errno::ENOSPC)?;
         self.aside_bytes = aside_bytes;
         // The first page stays the mapping's: by it the mapping is found.
-        Ok(self.address_of(start.max(1).next_multiple_of(page_bytes)))
+        let base = self.address_of(start.max(1).next_multiple_of(page_bytes));
+        Ok(base..base + u64::from(bytes))
     }
 
     /// Whether a transaction that is not decided on may have a reservation: not if too much is
@@ -381,7 +384,7 @@ impl Mapping {
 
     /// What its pages take that have memory, in bytes.
     pub(crate) fn present_bytes(&self) -> usize {
-        self.pages.present() as usize * PAGE_BYTES as usize
+        self.pages.bytes_of(self.pages.present())
     }
 }
 

@@ -8,7 +8,6 @@ use crate::account::{Excess, LimitHolder, Resource};
 use crate::context::Context;
 use crate::env::ReceiveBuffers;
 use crate::error::Errno;
-use crate::pages::PAGE_BYTES;
 use crate::process::{Process, ProcessKey};
 
 /// Whose limit of memory a receiver has met.
@@ -77,7 +76,7 @@ impl Context {
         if !mapping.pages.has_idle() {
             self.forget_idle(process);
         }
-        self.holdings_of(process)[Resource::Bytes] -= pages * PAGE_BYTES as usize;
+        self.holdings_of(process)[Resource::Bytes] -= pages * self.budget.page_bytes() as usize;
         pages
     }
 
@@ -128,7 +127,7 @@ impl Context {
         loop {
             let bytes = excess(self);
             let (true, Some((uid, process))) = (bytes > 0, entry) else { return bytes };
-            let pages = bytes.div_ceil(PAGE_BYTES as usize);
+            let pages = bytes.div_ceil(self.budget.page_bytes() as usize);
             if self.reclaim_idle_of(process, 0, pages, memory) < pages {
                 // It has none left.
                 self.with_idle.remove(&(uid, process));

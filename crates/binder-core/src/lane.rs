@@ -1,5 +1,7 @@
 //! What a front end asks that lets clients exchange calls without the driver (`binder-lane`).
 
+use core::ops::Range;
+
 use binder_uapi::BinderPtrCookie;
 
 use crate::context::Context;
@@ -109,15 +111,15 @@ impl Context {
         })
     }
 
-    /// Sets pages of a process's receive buffer aside, for what comes to it past the driver: nothing else will ever lie there. Returns
-    /// where they start, in the process.
+    /// Sets that many bytes of a process's receive buffer aside, in whole pages, for what comes to it past the driver: nothing else will
+    /// ever lie there. Returns the addresses, in the process.
     ///
     /// # Errors
     ///
     /// `ESRCH` if it is not known where that is mapped; `ENOSPC` if there is not so much, if too much was set aside already, or if more than
-    /// four pages would take more than half of what may be.
-    pub fn set_aside(&mut self, process: ProcessKey, pages: u32) -> Result<u64, Errno> {
-        self.mapping_of(process)?.set_aside(pages)
+    /// 16 KiB would take more than half of what may be.
+    pub fn set_aside(&mut self, process: ProcessKey, bytes: u32) -> Result<Range<u64>, Errno> {
+        self.mapping_of(process)?.set_aside(bytes)
     }
 
     /// Has a lane hold its object.
@@ -199,6 +201,7 @@ mod tests {
     use crate::env::{MappingArea, Nowhere};
     use crate::freeze::{IfOutstanding, Program};
     use crate::identity::{Opener, UidRange};
+    use crate::memory_budget::MemoryBudget;
     use crate::release::ReleaseProgress;
     use crate::snapshot::Snapshot;
 
@@ -237,21 +240,31 @@ mod tests {
 
     #[test]
     fn what_is_set_aside_lies_in_whole_pages_behind_the_first() {
-        let Scene { mut context, client, .. } = scene(0, UidMap::identity());
-        assert_eq!(context.set_aside(client, 1), Err(Errno::ESRCH), "it has mapped nothing");
-        let (base, page) = (0x10000, 4096);
-        context.note_mapping(client, Some(MappingArea { base, len_bytes: 64 * page }));
-        let mut rooms: Vec<u64> = Vec::new();
-        while let Ok(address) = context.set_aside(client, 4) {
-            rooms.push(address);
-        }
-        assert_eq!(rooms.len(), 4, "a quarter of the buffer");
-        rooms.sort_unstable();
-        assert!(rooms[0] >= base + page && rooms[3] + 4 * page <= base + 64 * page);
-        assert!(rooms.iter().all(|address| address % page == 0), "{rooms:x?}");
-        assert!(rooms.is_sorted_by(|before, after| before + 4 * page <= *after), "{rooms:x?}");
-        for pages in [0, 1, u32::MAX] {
-            assert_eq!(context.set_aside(client, pages), Err(Errno::ENOSPC), "{pages}");
+        let base = 0x10000;
+        let sizes: [(u32, u32); 4] =
+            [(4096, 4 * 4096), (16 << 10, 4096), (16 << 10, 16 << 10), (64 << 10, 1)];
+        for (page, bytes) in sizes {
+            let budget = MemoryBudget::in_pages_of(page, usize::MAX);
+            let Scene { context, client, .. } = scene(0, UidMap::identity());
+            let mut context = context.paying_from(budget);
+            assert_eq!(context.set_aside(client, 1), Err(Errno::ESRCH), "it has mapped nothing");
+            let whole = u64::from(bytes.next_multiple_of(page));
+            let len_bytes = 16 * whole;
+            context.note_mapping(client, Some(MappingArea { base, len_bytes }));
+            let mut rooms: Vec<Range<u64>> = Vec::new();
+            while let Ok(room) = context.set_aside(client, bytes) {
+                rooms.push(room);
+            }
+            assert_eq!(rooms.len(), 4, "a quarter of the buffer");
+            rooms.sort_unstable_by_key(|room| room.start);
+            let page = u64::from(page);
+            assert!(rooms[0].start >= base + page && rooms[3].end <= base + len_bytes);
+            assert!(rooms.iter().all(|room| room.start % page == 0), "{rooms:x?}");
+            assert!(rooms.iter().all(|room| room.end - room.start == whole), "{rooms:x?}");
+            assert!(rooms.is_sorted_by(|before, after| before.end <= after.start), "{rooms:x?}");
+            for bytes in [0, 1, u32::MAX] {
+                assert_eq!(context.set_aside(client, bytes), Err(Errno::ENOSPC), "{bytes}");
+            }
         }
     }
 
@@ -259,7 +272,7 @@ mod tests {
     fn much_that_is_set_aside_leaves_as_much_for_others() {
         let Scene { mut context, client, .. } = scene(0, UidMap::identity());
         context.note_mapping(client, Some(MappingArea { base: 0x10000, len_bytes: 64 * 4096 }));
-        let set_aside = [9, 8, 5, 4].map(|pages| context.set_aside(client, pages).map(drop));
+        let set_aside = [9, 8, 5, 4].map(|pages| context.set_aside(client, pages * 4096).map(drop));
         assert_eq!(set_aside, [Err(Errno::ENOSPC), Ok(()), Err(Errno::ENOSPC), Ok(())]);
     }
 

@@ -12,17 +12,36 @@ pub struct MemoryBudget(Arc<BudgetCounts>);
 
 #[derive(Debug)]
 struct BudgetCounts {
+    page_bytes: u32,
     limit_bytes: AtomicUsize,
     present_bytes: AtomicUsize,
     used_bytes: AtomicUsize,
 }
 
 impl MemoryBudget {
-    /// A budget of which nothing is spent.
+    /// The size of a page, in bytes, where it is not said: the least of any system.
+    pub const PAGE_BYTES: u32 = 4096;
+
+    /// A budget of which nothing is spent, by pages of [`PAGE_BYTES`](Self::PAGE_BYTES).
     pub fn new(limit_bytes: usize) -> Self {
+        Self::in_pages_of(Self::PAGE_BYTES, limit_bytes)
+    }
+
+    /// A budget of which nothing is spent. Memory comes and goes by pages of that many bytes, a power of two.
+    ///
+    /// # Panics
+    ///
+    /// If it is none.
+    pub fn in_pages_of(page_bytes: u32, limit_bytes: usize) -> Self {
+        assert!(page_bytes.is_power_of_two(), "no page has {page_bytes} bytes");
         let (present_bytes, used_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let limit_bytes = AtomicUsize::new(limit_bytes);
-        Self(Arc::new(BudgetCounts { limit_bytes, present_bytes, used_bytes }))
+        Self(Arc::new(BudgetCounts { page_bytes, limit_bytes, present_bytes, used_bytes }))
+    }
+
+    /// The size of a page, in bytes: the unit in which memory comes and goes.
+    pub fn page_bytes(&self) -> u32 {
+        self.0.page_bytes
     }
 
     /// Changes how much there may be. What there is stays, also if it is more.

@@ -4,9 +4,6 @@ use alloc::vec::Vec;
 
 use crate::memory_budget::MemoryBudget;
 
-/// Bytes of a page: the unit in which memory comes and goes.
-pub(crate) const PAGE_BYTES: u32 = 4096;
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Page {
     /// Never touched, or given back.
@@ -23,6 +20,8 @@ enum Page {
 pub(crate) struct Pages {
     /// Pays for them.
     budget: MemoryBudget,
+    /// The size of one, in bytes, as a power of two.
+    page_shift: u32,
     /// Reaches to the highest page that has memory, or further.
     states: Vec<Page>,
     /// How many have memory.
@@ -50,6 +49,7 @@ impl Pages {
     /// Pages without memory.
     pub(crate) fn new(budget: MemoryBudget) -> Self {
         Self {
+            page_shift: budget.page_bytes().trailing_zeros(),
             budget,
             states: Vec::new(),
             present: 0,
@@ -61,13 +61,24 @@ impl Pages {
         }
     }
 
-    fn spanned(start: u32, len_bytes: u32) -> core::ops::Range<u32> {
-        start / PAGE_BYTES..(start + len_bytes).div_ceil(PAGE_BYTES)
+    /// The size of a page, in bytes.
+    pub(crate) fn page_bytes(&self) -> u32 {
+        1 << self.page_shift
+    }
+
+    /// What that many pages take.
+    pub(crate) fn bytes_of(&self, pages: u32) -> usize {
+        (pages as usize) << self.page_shift
+    }
+
+    fn spanned(&self, start: u32, len_bytes: u32) -> core::ops::Range<u32> {
+        start >> self.page_shift
+            ..(start + len_bytes).next_multiple_of(self.page_bytes()) >> self.page_shift
     }
 
     /// Notes a live buffer over the range.
     pub(crate) fn use_range(&mut self, start: u32, len_bytes: u32) {
-        let pages = Self::spanned(start, len_bytes);
+        let pages = self.spanned(start, len_bytes);
         if self.states.len() < pages.end as usize {
             self.states.resize(pages.end as usize, Page::Absent);
         }
@@ -90,17 +101,17 @@ impl Pages {
         self.present += got;
         self.used += got + warm;
         if got > 0 {
-            self.budget.add_present(bytes_of(got));
+            self.budget.add_present(self.bytes_of(got));
         }
         if got + warm > 0 {
-            self.budget.add_used(bytes_of(got + warm));
+            self.budget.add_used(self.bytes_of(got + warm));
         }
     }
 
     /// Notes the end of a buffer over the range: pages that no other touches become idle.
     pub(crate) fn leave_range(&mut self, start: u32, len_bytes: u32) {
         let mut left = 0;
-        for page in Self::spanned(start, len_bytes) {
+        for page in self.spanned(start, len_bytes) {
             self.states[page as usize] = match self.states[page as usize] {
                 Page::InUse(1) => {
                     left += 1;
@@ -115,7 +126,7 @@ impl Pages {
         }
         self.used -= left;
         if left > 0 {
-            self.budget.remove_used(bytes_of(left));
+            self.budget.remove_used(self.bytes_of(left));
         }
     }
 
@@ -135,7 +146,7 @@ impl Pages {
         }
         self.states[page as usize] = Page::Absent;
         self.present -= 1;
-        self.budget.remove_present(bytes_of(1));
+        self.budget.remove_present(self.bytes_of(1));
         if self.oldest_idle.is_none() {
             self.forget_absent();
         }
@@ -201,19 +212,16 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        self.budget.remove_present(bytes_of(self.present));
-        self.budget.remove_used(bytes_of(self.used));
+        self.budget.remove_present(self.bytes_of(self.present));
+        self.budget.remove_used(self.bytes_of(self.used));
     }
-}
-
-/// What that many pages take.
-fn bytes_of(pages: u32) -> usize {
-    pages as usize * PAGE_BYTES as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const PAGE_BYTES: u32 = MemoryBudget::PAGE_BYTES;
 
     fn pages() -> Pages {
         Pages::new(MemoryBudget::new(usize::MAX))
@@ -255,6 +263,25 @@ mod tests {
         assert_eq!(pages.counts(), PageCounts { in_use: 2, idle: 0 });
         pages.leave_range(4000, 200);
         assert_eq!(pages.counts(), PageCounts { in_use: 0, idle: 2 });
+    }
+
+    #[test]
+    fn a_page_is_as_large_as_the_kernels() {
+        let budget = MemoryBudget::in_pages_of(16 << 10, usize::MAX);
+        let mut pages = Pages::new(budget.clone());
+        pages.use_range(0, PAGE_BYTES);
+        pages.use_range(3 * PAGE_BYTES, PAGE_BYTES);
+        pages.use_range(4 * PAGE_BYTES, 1);
+        assert_eq!(
+            (pages.counts(), pages.high_watermark()),
+            (PageCounts { in_use: 2, idle: 0 }, 2)
+        );
+        assert_eq!(budget.present_bytes(), 32 << 10);
+        pages.leave_range(0, PAGE_BYTES);
+        assert_eq!(pages.reclaim(0), None, "another part of it is in use");
+        pages.leave_range(3 * PAGE_BYTES, PAGE_BYTES);
+        assert_eq!(pages.reclaim(0), Some(0));
+        assert_eq!((budget.present_bytes(), budget.used_bytes()), (16 << 10, 16 << 10));
     }
 
     // C177

@@ -56,7 +56,6 @@ pub(crate) type ForgetExpected = Box<dyn Fn(ProcessKey) -> Vec<u64> + Send>;
 
 /// Pages that one slice gives back: about a millisecond's worth, for others wait meanwhile.
 const SLICE_PAGES: usize = 1024;
-const PAGE_BYTES: usize = 4096;
 /// One of this many holds of the lock is measured: a prime, so that in a row of like calls each hold of a call comes up.
 const MEASURED: u64 = 17;
 
@@ -370,7 +369,7 @@ impl DeviceState {
     /// Has idle pages of this device go back as long as there are more than there may be. Says whether there
     /// are still.
     pub(crate) fn reclaim_excess(&mut self) -> bool {
-        let excess = self.budget.excess_bytes().div_ceil(PAGE_BYTES);
+        let excess = self.budget.excess_bytes().div_ceil(self.budget.page_bytes() as usize);
         excess > 0 && self.reclaim(0, excess.min(SLICE_PAGES)) < excess
     }
 }

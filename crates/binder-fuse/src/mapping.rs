@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::Arc;
 
-use binder_os::{BackingId, FuseDevice, MappedMemory, ReplyOutcome};
+use binder_os::{BackingId, FuseDevice, MappedMemory, ReplyOutcome, page_bytes};
 use fuse_wire::notify;
 
 use crate::page_bits::PageBits;
@@ -13,8 +13,8 @@ use crate::wire::send;
 
 /// Bytes of every receive buffer's file: the most that the driver ever uses of a mapping.
 pub(crate) const BUFFER_BYTES: usize = 4 << 20;
-pub(crate) const PAGE_BYTES: usize = 4096;
-pub(crate) const PAGES: usize = BUFFER_BYTES / PAGE_BYTES;
+/// As many pages as a receive buffer has, or more: those of 4096 bytes, than which none are smaller.
+pub(crate) const MAX_PAGES: usize = BUFFER_BYTES / 4096;
 
 /// How stored bytes reach a client's mapping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,9 +113,10 @@ impl ReceiveBuffer {
         };
         // A page that is not in the cache yet goes there whole: half a page would be read back
         // from us when the client touches it.
-        let (first, end) = (offset / PAGE_BYTES, (offset + len).div_ceil(PAGE_BYTES));
-        let start = if cached.has(first) { offset } else { first * PAGE_BYTES };
-        let stop = if cached.has(end - 1) { offset + len } else { end * PAGE_BYTES };
+        let page_bytes = page_bytes();
+        let (first, end) = (offset / page_bytes, (offset + len).div_ceil(page_bytes));
+        let start = if cached.has(first) { offset } else { first * page_bytes };
+        let stop = if cached.has(end - 1) { offset + len } else { end * page_bytes };
         let mut bytes = vec![0; stop - start];
         self.memory.read(start, &mut bytes).map_err(io::Error::other)?;
         let message = notify::store(*node, start as u64, &bytes);
@@ -140,7 +141,7 @@ impl ReceiveBuffer {
             // The client's own copy would stay, and show bytes that ours no longer has.
             return Ok(());
         }
-        let (start, len) = (pages.start * PAGE_BYTES, pages.len() * PAGE_BYTES);
+        let (start, len) = (pages.start * page_bytes(), pages.len() * page_bytes());
         self.memory.release_pages(start, len)?;
         if let RouteState::Store { node, cached } = &mut self.route {
             pages.for_each(|page| cached.remove(page));

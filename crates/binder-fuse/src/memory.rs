@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use binder_core::{Limits, MemoryBudget, Resource};
-use binder_os::memory_limit;
+use binder_os::{memory_limit, page_bytes};
 
 /// The part of the daemon's memory that all receive buffers may have together. Another is for the page cache's
 /// copies, where there is no passthrough, and the rest for tables and payloads on their way.
@@ -24,10 +24,14 @@ fn limits_within(memory_bytes: u64) -> Limits {
     Limits { per_file, per_user: per_user.with(Resource::Bytes, user_bytes), all_bytes }
 }
 
-/// The budget of the daemon, which all that it serves shares: `limit_bytes` is what the first has.
+/// The budget of the daemon, which all that it serves shares, by the kernel's pages: `limit_bytes` is what the first has.
 pub(crate) fn budget(limit_bytes: usize) -> MemoryBudget {
     static ALL: OnceLock<MemoryBudget> = OnceLock::new();
-    ALL.get_or_init(|| MemoryBudget::new(limit_bytes)).clone()
+    ALL.get_or_init(|| {
+        let page_bytes = u32::try_from(page_bytes()).expect("no kernel has pages of 4 GiB");
+        MemoryBudget::in_pages_of(page_bytes, limit_bytes)
+    })
+    .clone()
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! A bit for each page of a receive buffer.
 
-use crate::mapping::PAGES;
+use crate::mapping::MAX_PAGES;
 
 /// Some of the pages.
 #[derive(Debug)]
-pub(crate) struct PageBits([u64; PAGES / 64]);
+pub(crate) struct PageBits([u64; MAX_PAGES / 64]);
 
 impl PageBits {
-    pub(crate) const NONE: Self = Self([0; PAGES / 64]);
+    pub(crate) const NONE: Self = Self([0; MAX_PAGES / 64]);
 
     pub(crate) fn has(&self, page: usize) -> bool {
         self.0[page / 64] & (1 << (page % 64)) != 0

@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use binder_core::CopyFault;
-use binder_os::{FuseDevice, MappedMemory, PinnedMemory};
+use binder_os::{FuseDevice, MappedMemory, PinnedMemory, page_bytes};
 use fuse_wire::notify;
 
-use crate::mapping::{PAGE_BYTES, PAGES};
+use crate::mapping::MAX_PAGES;
 use crate::page_bits::PageBits;
 use crate::wire::send;
 
-const WORDS: usize = PAGES / 64;
+const WORDS: usize = MAX_PAGES / 64;
 /// The most that is written at once: the daemon's memory for it is soon free again.
 const RUN_PAGES: usize = 64;
 
@@ -75,7 +75,7 @@ impl PrivateMapping {
     ///
     /// `NotFound` if it is not known where the client mapped the file.
     pub(crate) fn mark(&self, offset: usize, len: usize) -> io::Result<()> {
-        let pages = offset / PAGE_BYTES..(offset + len).div_ceil(PAGE_BYTES);
+        let pages = offset / page_bytes()..(offset + len).div_ceil(page_bytes());
         match *self.place() {
             PagesPlace::At(_) => self.mark_pages(pages),
             PagesPlace::Unknown => return Err(io::ErrorKind::NotFound.into()),
@@ -116,7 +116,7 @@ impl PrivateMapping {
         let bits = self.marked[word].load(Ordering::Acquire);
         let first = word * 64 + bits.trailing_zeros() as usize;
         let mut end = first;
-        while end < PAGES && end - first < RUN_PAGES && take(end) {
+        while end < MAX_PAGES && end - first < RUN_PAGES && take(end) {
             end += 1;
         }
         Some(first..end)
@@ -132,15 +132,16 @@ impl PrivateMapping {
         let PagesPlace::At(place) = self.place().clone() else { return Ok(()) };
         let (memory, base) = &*place;
         // The client gets copies of pages of zeros. The kernel would ask us for those it does not have.
+        let page_bytes = page_bytes();
+        let mut bytes = vec![0; pages.len() * page_bytes];
         for page in pages.clone() {
             if !cached.has(page) {
-                let offset = (page * PAGE_BYTES) as u64;
-                send(device, &notify::store(self.node, offset, &[0; PAGE_BYTES]));
+                let offset = (page * page_bytes) as u64;
+                send(device, &notify::store(self.node, offset, &bytes[..page_bytes]));
                 cached.insert(page);
             }
         }
-        let mut bytes = vec![0; pages.len() * PAGE_BYTES];
-        let offset = pages.start * PAGE_BYTES;
+        let offset = pages.start * page_bytes;
         self.memory.read(offset, &mut bytes).map_err(io::Error::other)?;
         memory.write(base.saturating_add(offset as u64), &bytes).map_err(io::Error::other)
     }
@@ -170,8 +171,8 @@ mod tests {
         mapping.mark_pages(4..6);
         // Across the bits of a word, and up to the end.
         mapping.mark_pages(62..66);
-        mapping.mark_pages(PAGES - 1..PAGES);
-        assert_eq!(runs(&mapping), [3..6, 62..66, PAGES - 1..PAGES]);
+        mapping.mark_pages(MAX_PAGES - 1..MAX_PAGES);
+        assert_eq!(runs(&mapping), [3..6, 62..66, MAX_PAGES - 1..MAX_PAGES]);
         assert!(runs(&mapping).is_empty());
     }
 

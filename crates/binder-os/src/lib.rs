@@ -72,7 +72,7 @@ pub use fuse_device::{
     BINDERFS_TYPE, BackingId, FuseDevice, MountOptions, ReadError, ReplyOutcome,
 };
 pub use in_flight::FileInFlight;
-pub use mapped_memory::{MappedMemory, OutOfBounds};
+pub use mapped_memory::{MappedMemory, OutOfBounds, page_bytes};
 pub use memory_pressure::MemoryPressure;
 pub use mount_view::{MountView, PathKind};
 pub use proc_dir::{ProcDir, ProcStat};

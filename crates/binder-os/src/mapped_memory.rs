@@ -148,7 +148,7 @@ impl MappedMemory {
     /// `InvalidInput` for a range outside the mapping, else as madvise(2).
     pub fn release_pages(&self, offset: usize, len_bytes: usize) -> io::Result<()> {
         let outside = |error: OutOfBounds| io::Error::new(io::ErrorKind::InvalidInput, error);
-        let page_bytes = rustix::param::page_size();
+        let page_bytes = page_bytes();
         // A range within bounds ends below usize::MAX, and so do its roundings.
         self.with_range(offset, len_bytes, |_| ()).map_err(outside)?;
         let first = offset.next_multiple_of(page_bytes);
@@ -220,6 +220,11 @@ impl Drop for MappedMemory {
 
 const READ_WRITE: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
+/// The size of the pages by which the kernel maps and caches files, in bytes: 4096, or a larger power of two.
+pub fn page_bytes() -> usize {
+    rustix::param::page_size()
+}
+
 /// Creates a memfd that cannot be executed, where the kernel knows such (since 6.3).
 fn new_memfd() -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -236,8 +241,6 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
-
-    const PAGE_BYTES: usize = 4096;
 
     fn both_kinds() -> [MappedMemory; 2] {
         [MappedMemory::shared(1 << 20).unwrap(), MappedMemory::private(1 << 20).unwrap()]
@@ -300,26 +303,28 @@ mod tests {
 
     #[test]
     fn pages_go_back_also_when_the_memfd_is_closed() {
-        let mut mapping = MappedMemory::shared(8192).unwrap();
+        let len_bytes = 2 * page_bytes();
+        let mut mapping = MappedMemory::shared(len_bytes).unwrap();
         let file = File::from(mapping.as_fd().unwrap().try_clone_to_owned().unwrap());
         mapping.close_file();
         assert!(mapping.as_fd().is_none());
-        mapping.write(0, &[7; 8192]).unwrap();
-        mapping.release_pages(0, 8192).unwrap();
-        let mut seen = [1; 8192];
+        mapping.write(0, &vec![7; len_bytes]).unwrap();
+        mapping.release_pages(0, len_bytes).unwrap();
+        let mut seen = vec![1; len_bytes];
         file.read_exact_at(&mut seen, 0).unwrap();
-        assert_eq!(seen, [0; 8192]);
+        assert_eq!(seen, vec![0; len_bytes]);
         assert_eq!(rustix::fs::fstat(&file).unwrap().st_blocks, 0);
     }
 
     #[test]
     fn released_pages_read_as_zeros_and_their_neighbours_stay() {
+        let page = page_bytes();
         for mapping in both_kinds() {
-            mapping.write(0, &[7; 4 * PAGE_BYTES]).unwrap();
-            mapping.release_pages(100, 3 * PAGE_BYTES).unwrap();
-            assert_eq!(read(&mapping, 0, PAGE_BYTES), [7; PAGE_BYTES]);
-            assert_eq!(read(&mapping, PAGE_BYTES, 2 * PAGE_BYTES), [0; 2 * PAGE_BYTES]);
-            assert_eq!(read(&mapping, 3 * PAGE_BYTES, PAGE_BYTES), [7; PAGE_BYTES]);
+            mapping.write(0, &vec![7; 4 * page]).unwrap();
+            mapping.release_pages(100, 3 * page).unwrap();
+            assert_eq!(read(&mapping, 0, page), vec![7; page]);
+            assert_eq!(read(&mapping, page, 2 * page), vec![0; 2 * page]);
+            assert_eq!(read(&mapping, 3 * page, page), vec![7; page]);
             mapping.release_pages(10, 20).unwrap();
             assert_eq!(read(&mapping, 0, 30), [7; 30]);
         }

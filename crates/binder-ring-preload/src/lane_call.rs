@@ -163,14 +163,14 @@ impl<'c, 't> LaneCall<'c, 't> {
         self.device.ring.lanes()
     }
 
-    /// Makes room of that many pages in the receive buffer.
+    /// Makes room of that many pages in the receive buffer, or of some more.
     fn make_room(&self, pages: u32) -> Option<Room> {
         let mut room = LaneRoom { pages: pages.into(), ..Default::default() };
         // SAFETY: the driver reads and writes a `LaneRoom`, which is of numbers alone.
         unsafe { self.device.ask(ANYBINDER_LANE_ROOM, &mut room) }.ok()?;
         // SAFETY: it is open, or was a moment ago; a number that is not is refused by the kernel.
         let device = unsafe { BorrowedFd::borrow_raw(self.device.fd) };
-        Room::map(device, room.address, pages)
+        Room::map(device, room.address, u32::try_from(room.pages).ok()?)
     }
 }
 

@@ -7,13 +7,11 @@
 
 use core::ptr::{self, NonNull};
 
+use binder_uapi::LANE_PAGE_BYTES;
 use rustix::fd::BorrowedFd;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags};
 
 use crate::program_mapping::ProgramMapping;
-
-/// The driver's pages.
-pub(crate) const PAGE_BYTES: u32 = 4096;
 
 /// Pages of a device's buffer that the driver has set aside, with memory of the library's in their place.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +27,7 @@ pub(crate) struct Room {
 impl Room {
     /// Maps memory in the place of that many pages. None if the device is not mapped there.
     pub(crate) fn map(device: BorrowedFd<'_>, address: u64, pages: u32) -> Option<Self> {
-        let bytes = pages.checked_mul(PAGE_BYTES)?;
+        let bytes = pages.checked_mul(LANE_PAGE_BYTES)?;
         let len = bytes as usize;
         if !is_mapped(device, address, bytes) {
             return None;
@@ -97,7 +95,7 @@ mod tests {
         let file = rustix::fs::memfd_create(c"device", MemfdFlags::CLOEXEC).unwrap();
         let other = rustix::fs::memfd_create(c"other", MemfdFlags::CLOEXEC).unwrap();
         const PAGES: u32 = 4;
-        const ROOM_BYTES: usize = (PAGES * PAGE_BYTES) as usize;
+        const ROOM_BYTES: usize = (PAGES * LANE_PAGE_BYTES) as usize;
         let bytes = 3 * ROOM_BYTES;
         rustix::fs::ftruncate(&file, bytes as u64).unwrap();
         // SAFETY: a null hint lets the kernel choose a free range.
@@ -107,7 +105,7 @@ mod tests {
         let mapped = mapped.unwrap();
         let base = mapped.expose_provenance() as u64;
         let room_bytes = ROOM_BYTES as u64;
-        assert!(is_mapped(file.as_fd(), base, 3 * PAGES * PAGE_BYTES));
+        assert!(is_mapped(file.as_fd(), base, 3 * PAGES * LANE_PAGE_BYTES));
         assert!(Room::map(other.as_fd(), base, PAGES).is_none(), "it is another file's");
         assert!(
             Room::map(file.as_fd(), base + 2 * room_bytes, PAGES + 1).is_none(),

@@ -8,8 +8,9 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsiz
 use binder_lane::layout::DATA_BYTES;
 use binder_ring::layout::SLOTS;
 use binder_ring_client::lane::{MAX_SERVED, ReceivedBuffers};
+use binder_uapi::LANE_PAGE_BYTES as PAGE_BYTES;
 
-use crate::room::{PAGE_BYTES, Room};
+use crate::room::Room;
 
 /// The buffers of a device.
 pub(crate) struct RoomBuffers {
@@ -57,7 +58,7 @@ impl RoomBuffers {
         }
     }
 
-    /// Takes a buffer with room for that many bytes, or a shorter one if there is none. `make` makes room of that many pages. None if
+    /// Takes a buffer with room for that many bytes, or a shorter one if there is none. `make` makes room of at least that many pages. None if
     /// there is nothing.
     pub(crate) fn take(
         &self,

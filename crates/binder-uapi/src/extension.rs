@@ -50,6 +50,9 @@ pub const ANYBINDER_LANE_CLOSE: u32 = iow::<u32>(b'B', 7);
 /// process may map memory of its own in their place. `EPERM` if it may not use lanes, however many pages it asks for.
 pub const ANYBINDER_LANE_ROOM: u32 = iowr::<LaneRoom>(b'B', 8);
 
+/// The size of a page in [`LaneRoom`], in bytes, whatever the size of the kernel's.
+pub const LANE_PAGE_BYTES: u32 = 4096;
+
 /// The flags with which a call or a reply may take a lane. A status is a reply's.
 pub const LANE_FLAGS: u32 = TF_ACCEPT_FDS | TF_STATUS_CODE;
 
@@ -95,7 +98,8 @@ layouts! {
     /// The argument of [`ANYBINDER_LANE_ROOM`].
     #[repr(C)]
     struct LaneRoom[16] {
-        /// How many pages of 4096 bytes.
+        /// How many pages of [`LANE_PAGE_BYTES`] there are to be at least. The driver's answer: how many there are, for it sets
+        /// aside what the kernel takes for whole pages.
         pages: u64,
         /// The driver's answer: where they start.
         address: u64,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use binder_os::ProcDir;
 
 use crate::net::NetFile;
-use crate::render::TICKS_PER_SECOND;
+use crate::render::{TICKS_PER_SECOND, page_bytes};
 use crate::table::ProcessTable;
 
 /// What a table says of the machine.
@@ -237,17 +237,22 @@ fn stat(table: &ProcessTable, up: Duration) -> String {
     text
 }
 
+/// A page, in KiB.
+fn page_kib() -> u64 {
+    page_bytes() / 1024
+}
+
 /// Memory in KiB: all, used by processes, free.
 fn memory(table: &ProcessTable) -> (u64, u64, u64) {
     let total = table.machine().memory_kib;
-    let used = table.resident_pages().saturating_mul(4).min(total);
+    let used = table.resident_pages().saturating_mul(page_kib()).min(total);
     (total, used, total - used)
 }
 
 /// In pages, and nothing has ever been read or written.
 fn vmstat(table: &ProcessTable) -> String {
     let (_, used, free) = memory(table);
-    let (free, used) = (free / 4, used / 4);
+    let (free, used) = (free / page_kib(), used / page_kib());
     format!(
         "nr_free_pages {free}\nnr_active_anon {used}\npgpgin 0\npgpgout 0\npswpin 0\npswpout 0\n\
          pgfault 0\npgmajfault 0\n"

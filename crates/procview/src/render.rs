@@ -13,8 +13,10 @@ use crate::task::{Facts, Leader, LedBy, State, Task, TaskIds};
 /// The ticks that /proc counts time in.
 pub(crate) const TICKS_PER_SECOND: u64 = 100;
 
-/// Bytes in a page, as /proc counts them.
-const PAGE_BYTES: u64 = 4096;
+/// Bytes in a page, as /proc and its readers count them.
+pub(crate) fn page_bytes() -> u64 {
+    binder_os::page_bytes() as u64
+}
 
 /// A process and its reader.
 pub(crate) struct TaskView<'a> {
@@ -172,7 +174,7 @@ impl TaskView<'_> {
         );
         if facts.state != State::Zombie {
             let (size, rss) =
-                (facts.virtual_bytes / 1024, facts.resident_pages * PAGE_BYTES / 1024);
+                (facts.virtual_bytes / 1024, facts.resident_pages * page_bytes() / 1024);
             for (name, kib) in [
                 ("VmPeak", size),
                 ("VmSize", size),
@@ -225,7 +227,7 @@ struct TaskNumbers {
 }
 
 fn statm(facts: &Facts) -> Vec<u8> {
-    let (size, resident) = (facts.virtual_bytes / PAGE_BYTES, facts.resident_pages);
+    let (size, resident) = (facts.virtual_bytes / page_bytes(), facts.resident_pages);
     format!("{size} {resident} 0 0 0 {size} 0\n").into_bytes()
 }
 

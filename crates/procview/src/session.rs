@@ -32,9 +32,9 @@ use tell::Known;
 /// Room for one request; the kernel wants 8 KiB at least.
 const REQUEST_BYTES: usize = 16 << 10;
 
-/// The most that is told in one answer: pages, as the kernel counts them.
+/// The most that is told in one answer: pages, as the kernel counts them, and what the smallest of these hold.
 const MAX_PAGES: u16 = 256;
-const PAGE_BYTES: usize = 4096;
+const MAX_LISTED_BYTES: usize = MAX_PAGES as usize * 4096;
 
 /// Threads that answer where an answer may have to wait for the kernel.
 const THREADS: usize = 4;
@@ -432,7 +432,7 @@ impl ViewShared {
     ) -> Result<(), ViewErrno> {
         let dir = node(header)?;
         self.known.ask(dir);
-        room.resize((read.size as usize).min(usize::from(MAX_PAGES) * PAGE_BYTES), 0);
+        room.resize((read.size as usize).min(MAX_LISTED_BYTES), 0);
         let mut listed = DirentBuffer::new(room);
         let processes = match dir {
             ViewNode::Root => self.listed(read, caller)?,

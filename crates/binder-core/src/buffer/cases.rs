@@ -7,9 +7,9 @@
 use alloc::vec::Vec;
 
 use super::*;
-use crate::pages::PAGE_BYTES;
 
 const AREA_BYTES: u32 = 128 << 10;
+const PAGE_BYTES: u32 = MemoryBudget::PAGE_BYTES;
 const BUFFERS: usize = 5;
 const CASES: usize = 5usize.pow(5) * 2 * 120;
 

@@ -12,7 +12,6 @@ use crate::context::Context;
 use crate::death::QueuedNews;
 use crate::handle::ReferenceKey;
 use crate::node::{Node, OwnerView};
-use crate::pages::PAGE_BYTES;
 use crate::process::{Process, ProcessKey};
 use crate::thread::{Thread, ThreadKey};
 use crate::transaction::TransactionKey;
@@ -64,7 +63,8 @@ impl Context {
             area_bytes,
             oneway_room: mapping.map_or(0, |mapping| mapping.oneway_room()),
             pages,
-            absent_pages: (area_bytes / PAGE_BYTES).saturating_sub(pages.in_use + pages.idle),
+            absent_pages: (area_bytes / self.budget.page_bytes())
+                .saturating_sub(pages.in_use + pages.idle),
             pages_high_watermark: mapping.map_or(0, |mapping| mapping.pages_high_watermark()),
             longest_call_ns: process.longest_call_ns,
             counters: process.counters.clone(),

@@ -12,7 +12,7 @@ use binder_lane::{LaneId, NoteKind};
 use binder_os::credentials::{ThreadReference, overflow_uid};
 use binder_os::{client_files, priority, ring_memory};
 use binder_ring::layout::{LANES, SLOTS};
-use binder_uapi::{LANE_FLAGS, LaneAccept, LaneOpen, LaneRoom};
+use binder_uapi::{LANE_FLAGS, LANE_PAGE_BYTES, LaneAccept, LaneOpen, LaneRoom};
 use fuse_wire::{Header, reply};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -393,7 +393,8 @@ impl SessionShared {
         let (unique, tid) = (header.unique, header.pid);
         let wish = LaneRoom::read_from_bytes(data).ok();
         let pages = wish.and_then(|wish| u32::try_from(wish.pages).ok());
-        let Some(pages) = pages else { return self.refuse(unique, Errno::EINVAL) };
+        let bytes = pages.and_then(|pages| pages.checked_mul(LANE_PAGE_BYTES));
+        let Some(bytes) = bytes else { return self.refuse(unique, Errno::EINVAL) };
         // A thread that serves lanes sleeps on several words.
         if !ring_memory::can_sleep_on_several() {
             return self.refuse(unique, Errno::EPERM);
@@ -403,8 +404,11 @@ impl SessionShared {
             return self.refuse(unique, Errno::EPERM);
         }
         self.do_for_lane(file, process, tid, move |state| {
-            let address = state.frontend.context_mut().set_aside(process, pages);
-            let room = address.map(|address| LaneRoom { pages: pages.into(), address });
+            let room = state.frontend.context_mut().set_aside(process, bytes);
+            let room = room.map(|room| LaneRoom {
+                pages: (room.end - room.start) / u64::from(LANE_PAGE_BYTES),
+                address: room.start,
+            });
             state.defer(Deferred::AnswerLane { unique, answer: LaneAnswer::Room(room) });
         });
     }

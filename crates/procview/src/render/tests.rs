@@ -73,7 +73,7 @@ fn a_foreign_reader_finds_each_field_of_status() {
     assert_eq!((&*status.name, status.pid, status.tgid, status.ppid), ("tail", 2, 2, 1));
     assert_eq!((status.ruid, status.euid, status.suid, status.fuid), (1000, 1000, 1000, 1000));
     assert_eq!((status.groups, status.threads), (vec![4, 24], 1));
-    assert_eq!((status.vmsize, status.vmrss), (Some(4096), Some(1024)));
+    assert_eq!((status.vmsize, status.vmrss), (Some(4096), Some(256 * page_bytes() / 1024)));
     assert_eq!((status.nspid, status.nstgid), (Some(vec![2]), Some(vec![2])));
     assert_eq!((status.capeff, status.nonewprivs), (0, Some(0)));
 }
@@ -165,7 +165,7 @@ fn the_machine_is_told_of_as_the_kernel_does() {
     let uptime = procfs_core::Uptime::from_read(&*file(MachineFile::Uptime)).unwrap();
     assert!((uptime.uptime - 12.34).abs() < 1e-9);
     let memory = procfs_core::Meminfo::from_read(&*file(MachineFile::Meminfo)).unwrap();
-    assert_eq!(memory.mem_total - memory.mem_free, 256 * 4096);
+    assert_eq!(memory.mem_total - memory.mem_free, 256 * page_bytes());
     let load = procfs_core::LoadAverage::from_read(&*file(MachineFile::Loadavg)).unwrap();
     assert_eq!((load.max, load.latest_pid), (1, 1));
     assert_eq!(file(MachineFile::PidMax), b"400\n");

@@ -322,10 +322,12 @@ fn c104_work_of_the_thread_comes_before_work_of_the_process(stage: &Stage) {
 
 fn c105_a_reply_that_does_not_fit_fails_the_caller(stage: &Stage) {
     let m = stage.manager();
-    let p = stage.party_with_area(4096);
+    // Whole pages, whatever their size.
+    const AREA: usize = 64 << 10;
+    let p = stage.party_with_area(AREA);
     p.write(commands().call(0, Message::new(1)));
     let call = m.read_call();
-    m.answer(&call, Message::new(0).bytes(&[0; 4104]));
+    m.answer(&call, Message::new(0).bytes(&[0; AREA + 8]));
     expect!(p.read() => [TransactionComplete, FailedReply]);
     assert_eq!(p.extended_error().param, -Errno::NOSPC.raw_os_error());
 }
