@@ -275,10 +275,13 @@ mod tests {
 
     use super::*;
 
-    /// Fresh pages of no file.
+    /// The kernel's pages may be larger than what is tried at a time.
+    const KERNEL_PAGE_BYTES: usize = 16 << 10;
+
+    /// Fresh memory of no file, for that many of these.
     fn map(pages: usize) -> usize {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let len = pages * PAGE_BYTES;
+        let len = pages * KERNEL_PAGE_BYTES;
         // SAFETY: a new mapping takes no other's place.
         let mapped = unsafe {
             rustix::mm::mmap_anonymous(ptr::null_mut(), len, protection, MapFlags::PRIVATE)
@@ -296,18 +299,20 @@ mod tests {
     #[test]
     fn pages_between_frames_are_known_once_they_were_tried() {
         let note = StackNote::new();
-        let page = |number: usize| number * PAGE_BYTES;
+        let page = |number: usize| number * KERNEL_PAGE_BYTES;
         let start = map(5);
         let memory = with_stack_at(start, &note);
         assert!(memory.can_write(&(start + page(2)..start + page(2) + 8)));
-        assert_eq!(memory.stack.get(), (start, start + page(3)));
+        let tried = start + page(2) + PAGE_BYTES;
+        assert_eq!(memory.stack.get(), (start, tried));
         // SAFETY: the mapping is this test's own.
         unsafe {
-            rustix::mm::mprotect((start + page(3)) as *mut _, PAGE_BYTES, MprotectFlags::empty())
+            let denied = MprotectFlags::empty();
+            rustix::mm::mprotect((start + page(3)) as *mut _, KERNEL_PAGE_BYTES, denied)
         }
         .unwrap();
         assert!(memory.can_write(&(start + page(4)..start + page(4) + 8)), "it is no stack");
-        assert_eq!(memory.stack.get(), (start, start + page(3)), "nor is what lies before");
+        assert_eq!(memory.stack.get(), (start, tried), "nor is what lies before");
         assert!(!memory.can_write(&(start + page(3) - 8..start + page(3) + 8)));
         // SAFETY: no reference into it is left.
         unsafe { rustix::mm::munmap(start as *mut _, page(5)) }.unwrap();

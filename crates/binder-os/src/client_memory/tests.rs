@@ -5,8 +5,7 @@ use std::ptr;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
 use super::*;
-
-const PAGE: usize = 4096;
+use crate::page_bytes;
 
 /// Three pages, filled with a pattern; a child forked afterwards has its own copy of them.
 struct Pages(*mut u8);
@@ -17,10 +16,10 @@ impl Pages {
         // SAFETY: a null hint lets the kernel choose a free range.
         let start = unsafe {
             let flags = MapFlags::PRIVATE;
-            rustix::mm::mmap_anonymous(ptr::null_mut(), 3 * PAGE, protection, flags)
+            rustix::mm::mmap_anonymous(ptr::null_mut(), 3 * page_bytes(), protection, flags)
         };
         let pages = Self(start.unwrap().cast());
-        for at in 0..3 * PAGE {
+        for at in 0..3 * page_bytes() {
             // SAFETY: within the three pages just mapped for writing.
             unsafe { pages.0.wrapping_add(at).write(pattern(at)) };
         }
@@ -28,9 +27,9 @@ impl Pages {
     }
 
     fn protect(&self, page: usize, protection: MprotectFlags) {
-        let start = self.0.wrapping_add(page * PAGE).cast();
+        let start = self.0.wrapping_add(page * page_bytes()).cast();
         // SAFETY: one whole page of ours, of which no reference exists.
-        unsafe { rustix::mm::mprotect(start, PAGE, protection) }.unwrap();
+        unsafe { rustix::mm::mprotect(start, page_bytes(), protection) }.unwrap();
     }
 
     fn address(&self, offset: usize) -> u64 {
@@ -129,21 +128,27 @@ fn protected_pages_fault_however_they_are_reached() {
     let mut memory = victim.memory();
     for _ in [1, 2] {
         for len_bytes in [1, 100, 2048, 4096] {
-            let address = pages.address(2 * PAGE);
+            let address = pages.address(2 * page_bytes());
             let fault = Fault { address, len_bytes };
             assert_eq!(memory.read(address, &mut vec![0; len_bytes]), Err(fault));
             assert_eq!(memory.write(address, &vec![0; len_bytes]), Err(fault));
         }
-        assert!(read(&mut memory, pages.address(2 * PAGE - 10), 20).is_err());
-        assert!(read(&mut memory, pages.address(0), 3 * PAGE).is_err());
+        assert!(read(&mut memory, pages.address(2 * page_bytes() - 10), 20).is_err());
+        assert!(read(&mut memory, pages.address(0), 3 * page_bytes()).is_err());
 
         // Readable, and known as such, does not mean writable.
-        assert_eq!(read(&mut memory, pages.address(PAGE), 48).unwrap(), patterns(PAGE, 48));
-        assert!(memory.write(pages.address(PAGE), &[0; 48]).is_err());
-        memory.write(pages.address(PAGE - 10), &[1; 10]).unwrap();
-        assert!(memory.write(pages.address(PAGE - 10), &[1; 20]).is_err());
+        assert_eq!(
+            read(&mut memory, pages.address(page_bytes()), 48).unwrap(),
+            patterns(page_bytes(), 48)
+        );
+        assert!(memory.write(pages.address(page_bytes()), &[0; 48]).is_err());
+        memory.write(pages.address(page_bytes() - 10), &[1; 10]).unwrap();
+        assert!(memory.write(pages.address(page_bytes() - 10), &[1; 20]).is_err());
     }
-    assert_eq!(read(&mut memory, pages.address(PAGE), 48).unwrap(), patterns(PAGE, 48));
+    assert_eq!(
+        read(&mut memory, pages.address(page_bytes()), 48).unwrap(),
+        patterns(page_bytes(), 48)
+    );
 }
 
 #[test]
@@ -231,10 +236,10 @@ fn the_end_of_the_first_thread_is_not_the_end() {
     let mut memory = victim.memory();
     for _ in [1, 2] {
         assert_eq!(read(&mut memory, pages.address(7), 48).unwrap(), patterns(7, 48));
-        memory.write(pages.address(PAGE), b"still there").unwrap();
+        memory.write(pages.address(page_bytes()), b"still there").unwrap();
     }
     assert!(matches!(memory.mem, MemFile::Open(_)));
-    assert_eq!(read(&mut memory, pages.address(PAGE), 5).unwrap(), b"still");
+    assert_eq!(read(&mut memory, pages.address(page_bytes()), 5).unwrap(), b"still");
 }
 
 #[test]
@@ -275,8 +280,9 @@ fn of_two_places_the_first_that_is_out_of_reach_is_told() {
     pages.protect(2, MprotectFlags::empty());
     let victim = Victim::idle();
     let mut memory = victim.memory();
-    let [writable, readable, closed] = [8, PAGE, 2 * PAGE].map(|at| pages.address(at));
-    let (mut some, mut more) = ([0; 48], vec![0; PAGE]);
+    let [writable, readable, closed] =
+        [8, page_bytes(), 2 * page_bytes()].map(|at| pages.address(at));
+    let (mut some, mut more) = ([0; 48], vec![0; page_bytes()]);
 
     let mut read = |first, second| {
         memory.read_all([(first, some.as_mut_slice()), (second, more.as_mut_slice())])
@@ -286,7 +292,7 @@ fn of_two_places_the_first_that_is_out_of_reach_is_told() {
     assert_eq!((read(readable, closed), read(readable, readable + 1)), (Err(1), Err(1)));
     assert_eq!((read(u64::MAX, readable), read(readable, u64::MAX)), (Err(0), Err(1)));
     assert_eq!(read(writable, readable), Ok(()));
-    assert_eq!((some.to_vec(), more), (patterns(8, 48), patterns(PAGE, PAGE)));
+    assert_eq!((some.to_vec(), more), (patterns(8, 48), patterns(page_bytes(), page_bytes())));
     assert_eq!(memory.read_all([(readable, &mut []), (closed, &mut some)]), Err(1));
 
     let mut write =
