@@ -41,8 +41,8 @@ static const struct {
 	// Here newer calls do what these do elsewhere.
 	{ "access", -1 }, { "alarm", -1 }, { "arch_prctl", -1 }, { "dup2", -1 }, { "open", -1 }, { "pause", -1 },
 #endif
-	// Older headers lack it; it has this number everywhere.
-	{ "futex_waitv", 449 },
+	// Older headers lack them; they have these numbers everywhere.
+	{ "faccessat2", 439 }, { "futex_waitv", 449 }, { "pidfd_getfd", 438 },
 };
 
 static unsigned int number_of(const char *name)

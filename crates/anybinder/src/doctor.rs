@@ -3,14 +3,15 @@
 //! Each feature is tried, where that is possible, in a child process with a world of its own.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::ExitCode;
 
 use binder_os::private_dev::LIBRARY_DIR;
 use binder_os::processes::{self, Fork, Stream};
-use binder_os::{BinderClient, FuseDevice, priority, realtime, ring_memory, seccomp};
+use binder_os::{BinderClient, FuseDevice, client_files, priority, realtime, ring_memory, seccomp};
 use serde::Serialize;
 
 use crate::cli::{DeliveryChoice, DoctorOptions, driver_options};
@@ -19,6 +20,14 @@ use crate::failure::{Failure, NAMESPACES_ADVICE, failed};
 use crate::preload;
 use crate::run::DEVICE_MODE;
 use crate::world::{Privacy, World};
+
+/// A client whose memory is out of reach is refused.
+const MEMORY_ADVICE: &str =
+    "in a container, give it CAP_SYS_PTRACE or a seccomp profile that allows process_vm_readv(2)";
+
+/// Docker's own filter lets the call pass for containers that have the capability.
+const FILES_ADVICE: &str =
+    "in a container, give it CAP_SYS_PTRACE or a seccomp profile that allows pidfd_getfd(2)";
 
 /// One line of the diagnosis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,7 +55,7 @@ pub(crate) fn run(options: &DoctorOptions) -> Result<ExitCode, Failure> {
         report.push_str(&line);
         report.push('\n');
     }
-    std::io::stdout().write_all(report.as_bytes()).map_err(failed("writing to stdout"))?;
+    io::stdout().write_all(report.as_bytes()).map_err(failed("writing to stdout"))?;
     Ok(ExitCode::from(u8::from(machine.world_of_run().is_none())))
 }
 
@@ -65,6 +74,8 @@ struct Diagnosis {
     realtime: Result<(), Failure>,
     /// Giving threads of others a priority.
     priorities: Result<(), Failure>,
+    /// Taking the files of others by their numbers.
+    files: Result<(), Failure>,
     /// Having programs of a world load a library that uses the ring.
     ring: Result<(), Failure>,
     /// Yama's restriction; 0 if there is no Yama.
@@ -92,6 +103,7 @@ impl Diagnosis {
             supervision: try_supervision(),
             realtime: try_realtime(),
             priorities: try_priorities(),
+            files: try_files(),
             ring: try_ring(),
             ptrace_scope: scope.ok().and_then(|scope| scope.trim().parse().ok()).unwrap_or(0),
         }
@@ -146,6 +158,10 @@ impl Diagnosis {
     }
 
     fn ring(&self) -> DoctorFinding {
+        if let Err(failure) = &self.files {
+            let detail = format!("{failure}: programs cannot hand over the memory for it");
+            return DoctorFinding::bad("ring", detail, &failure.advice);
+        }
         match (&self.ring, &self.supervision) {
             (Ok(()), Ok(())) => {
                 let lanes = if ring_memory::can_sleep_on_several() {
@@ -206,6 +222,10 @@ impl Diagnosis {
                 detail,
                 "use an x86-64 or aarch64 machine for others",
             );
+        }
+        if let Err(failure) = &self.files {
+            let detail = format!("{failure}: calls cannot bring files");
+            return DoctorFinding::bad(check, detail, &failure.advice);
         }
         match self.ptrace_scope {
             0 | 1 => DoctorFinding::good(
@@ -283,7 +303,11 @@ fn try_world(privacy: Privacy, delivery: DeliveryChoice) -> Result<(), Failure> 
         processes::allow_inspection().map_err(failed("being a client"))?;
         let answered = BinderClient::open(Path::new("/dev/binder"))
             .and_then(|client| client.version())
-            .map_err(failed("opening a device of ours"));
+            .map_err(|error| {
+                let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
+                let failure = Failure::new("opening a device of ours", error);
+                if is_denied { failure.advise(MEMORY_ADVICE) } else { failure }
+            });
         world.close();
         answered.map(drop)
     })
@@ -321,6 +345,17 @@ fn try_ring() -> Result<(), Failure> {
     })
 }
 
+/// Takes a file of this process as the driver takes those of its clients.
+fn try_files() -> Result<(), Failure> {
+    let (file, _) = io::pipe().map_err(failed("creating a pipe"))?;
+    let taken = client_files::of_process(std::process::id()).and_then(|process| {
+        client_files::take(process, file.as_raw_fd()).map_err(io::Error::other)
+    });
+    taken
+        .map(drop)
+        .map_err(|error| Failure::new("taking a file by its number", error).advise(FILES_ADVICE))
+}
+
 /// Has a thread real-time in a process of its own, whose limits it changes.
 fn try_realtime() -> Result<(), Failure> {
     in_child(|| {
@@ -343,7 +378,7 @@ fn try_priorities() -> Result<(), Failure> {
 
 /// Runs `act` in a child process and brings its failure back.
 fn in_child(act: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    let (mut report, mut reporter) = std::io::pipe().map_err(failed("creating a pipe"))?;
+    let (mut report, mut reporter) = io::pipe().map_err(failed("creating a pipe"))?;
     let child = match processes::fork().map_err(failed("starting a process"))? {
         Fork::Child => {
             drop(report);

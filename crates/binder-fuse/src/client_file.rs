@@ -384,7 +384,7 @@ impl ClientFile {
             TakeError::NotOpen(_) => Errno::EBADF,
             TakeError::NoRoom(_) => Errno::ENOMEM,
             TakeError::OutOfReach(_) => {
-                tracing::debug!(%error, pid = self.pid, "a file could not be taken");
+                tracing::warn!(%error, pid = self.pid, "a file could not be taken");
                 Errno::EPERM
             }
         })

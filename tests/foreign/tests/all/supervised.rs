@@ -17,6 +17,27 @@ fn an_ioctl_without_an_argument_is_answered() {
     }
 }
 
+/// As in a container of Docker's that has no `CAP_SYS_PTRACE`.
+#[test]
+fn where_no_file_can_be_taken_calls_go_on_and_it_is_said() {
+    let stage = stage_with("send_files");
+    stage.compile(&["gcc"], "under_filter", "under_filter");
+    stage.compile(&["gcc", "-pthread"], "hello_binder", "hello_binder");
+    let by = [&stage.path_of("under_filter"), "refuse", "pidfd_getfd"];
+    let script = r#"
+here=$(dirname "$0")
+"$here/hello_binder"
+! "$here/send_files" 2>/dev/null || echo "files were sent"
+"$here/anybinder" doctor --json | grep -o '"check":"[a-z]*","found":false' | grep -e ring -e descriptors -e run"#;
+    for &user in User::all() {
+        let said = stage.run_script_by(&by, user, &[], script);
+        let wanted = "hello, world; you are my parent\n\
+                      \"check\":\"ring\",\"found\":false\n\
+                      \"check\":\"descriptors\",\"found\":false\n";
+        assert_eq!(said, wanted, "as {user:?}");
+    }
+}
+
 #[test]
 fn programs_mount_binderfs_in_both_ways() {
     let stage = stage_with("own_mount");
