@@ -353,16 +353,30 @@ impl ClientFile {
         charge: Charge,
         pool: Arc<BlockingPool>,
     ) -> Result<HeldFile, Errno> {
-        self.take(tid, fd, |client, place| {
+        let taken = self.take(tid, fd, |client, place| {
             HeldFile::take(client, place, charge, self.payer(), pool)
+        });
+        taken.map_err(|error| {
+            if let TakeError::OutOfReach(_) = error {
+                tracing::warn!(%error, pid = self.pid, "a call cannot bring a file");
+            }
+            errno_of(&error)
         })
     }
 
     /// Takes a reference to a file of the system that thread `tid` has open as `fd`, for the moment: none of ours.
     pub(crate) fn take_memfd(&self, tid: u32, fd: u32) -> Result<OwnedFd, Errno> {
-        self.take(tid, fd, |client, (tid, number)| match proc_files::id_of_descriptor(tid, fd) {
-            Ok(id) if !served::is_served(id.device) => client_files::take(client, number),
-            Ok(_) | Err(_) => Err(TakeError::NotOpen(number)),
+        let taken =
+            self.take(tid, fd, |client, (tid, number)| {
+                match proc_files::id_of_descriptor(tid, fd) {
+                    Ok(id) if !served::is_served(id.device) => client_files::take(client, number),
+                    Ok(_) | Err(_) => Err(TakeError::NotOpen(number)),
+                }
+            });
+        // Without it calls go by FUSE.
+        taken.map_err(|error| {
+            tracing::debug!(%error, pid = self.pid, "a program's memory cannot be shared");
+            errno_of(&error)
         })
     }
 
@@ -372,22 +386,15 @@ impl ClientFile {
         tid: u32,
         fd: u32,
         take: impl FnOnce(BorrowedFd<'_>, (u32, i32)) -> Result<T, TakeError>,
-    ) -> Result<T, Errno> {
-        let number = i32::try_from(fd).map_err(|_| Errno::EBADF)?;
+    ) -> Result<T, TakeError> {
+        let number = i32::try_from(fd).map_err(|_| TakeError::NotOpen(fd.cast_signed()))?;
         let threads = self.threads();
         let thread = threads.by_tid.get(&tid).and_then(|known| known.thread.pidfd());
         // Without a pidfd of its own the table of the first thread stands for the thread's.
         let (client, tid) = thread.map_or((self.known.pidfd.as_fd(), self.pid), |it| (it, tid));
         let taken = take(client, (tid, number));
         drop(threads);
-        taken.map_err(|error| match error {
-            TakeError::NotOpen(_) => Errno::EBADF,
-            TakeError::NoRoom(_) => Errno::ENOMEM,
-            TakeError::OutOfReach(_) => {
-                tracing::warn!(%error, pid = self.pid, "a file could not be taken");
-                Errno::EPERM
-            }
-        })
+        taken
     }
 
     /// Leave to hold another file, for which this one pays.
@@ -456,4 +463,13 @@ impl ClientFile {
 /// Whether a thread whose request is unanswered has been killed, and ends as soon as that is answered.
 pub(crate) fn is_killed(tid: u32) -> bool {
     ThreadStatus::of(tid).is_ok_and(|status| status.is_killed)
+}
+
+/// What a client is told of a file that was not taken.
+fn errno_of(error: &TakeError) -> Errno {
+    match error {
+        TakeError::NotOpen(_) => Errno::EBADF,
+        TakeError::NoRoom(_) => Errno::ENOMEM,
+        TakeError::OutOfReach(_) => Errno::EPERM,
+    }
 }
