@@ -167,7 +167,7 @@ impl Diagnosis {
                 let lanes = if ring_memory::can_sleep_on_several() {
                     ""
                 } else {
-                    "; none passes the driver by, for which a thread has to sleep on several words (Linux 5.16)"
+                    "; none passes the driver by: futex_waitv(2) is not there (Linux 5.16), or a filter refuses it"
                 };
                 let detail = format!(
                     "in `run`, calls of dynamic programs go by shared memory; elsewhere, of those that \

@@ -113,7 +113,7 @@ pub(crate) fn without_fuse(error: &io::Error) -> Failure {
 
 /// Advice where no thread may be real-time.
 pub(crate) const REALTIME_ADVICE: &str = "\
-run it as root, or allow it by `ulimit -r 1` (LimitRTPRIO=1 in systemd); where the processor time of \
+run it as root (CAP_SYS_NICE), or allow it by `ulimit -r 1` (LimitRTPRIO=1 in systemd); where the processor time of \
 real-time threads is shared out to cgroups, give this one a part of cpu.rt_runtime_us";
 
 /// The life of the driver's process; returns its exit status.
