@@ -103,9 +103,9 @@ pub trait ReceiveBuffers {
     /// Overwrites `len` bytes at `offset` of `to`'s receive buffer with zeros, visibly at once.
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32);
 
-    /// Gives back the memory of neighbouring pages of `of`'s receive buffer, counted from its start. They
-    /// read as zeros until something is put there.
-    fn release(&mut self, of: ProcessKey, pages: Range<u32>);
+    /// Gives back the memory of these bytes of `of`'s receive buffer, which are whole pages. They read as zeros until
+    /// something is put there.
+    fn release(&mut self, of: ProcessKey, bytes: Range<u32>);
 
     /// Takes hold of the file behind descriptor `fd` of `from`, which stays open also when its
     /// process closes it; what that takes, `payer` pays for.

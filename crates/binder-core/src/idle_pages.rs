@@ -55,20 +55,23 @@ impl Context {
     ) -> usize {
         let state = self.processes.get_mut(process);
         let Some(mapping) = state.and_then(|state| state.mapping.as_mut()) else { return 0 };
+        let page_bytes = mapping.pages.page_bytes();
+        // What is next given back, in bytes.
         let (mut run, mut pages) = (0..0, 0);
         while pages < most
             && let Some(page) = mapping.pages.reclaim(least_turns)
         {
             pages += 1;
+            let start = page * page_bytes;
             // Neighbours became idle one after the other, and go together.
-            if page == run.end {
-                run.end += 1;
+            if start == run.end {
+                run.end += page_bytes;
                 continue;
             }
             if !run.is_empty() {
                 memory.release(process, run);
             }
-            run = page..page + 1;
+            run = start..start + page_bytes;
         }
         if !run.is_empty() {
             memory.release(process, run);
@@ -76,7 +79,7 @@ impl Context {
         if !mapping.pages.has_idle() {
             self.forget_idle(process);
         }
-        self.holdings_of(process)[Resource::Bytes] -= pages * self.budget.page_bytes() as usize;
+        self.holdings_of(process)[Resource::Bytes] -= pages * page_bytes as usize;
         pages
     }
 

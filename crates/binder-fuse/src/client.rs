@@ -136,12 +136,12 @@ impl ReceiveBuffers for Clients {
         }
     }
 
-    fn release(&mut self, of: ProcessKey, pages: Range<u32>) {
+    fn release(&mut self, of: ProcessKey, bytes: Range<u32>) {
         let device = self.device.clone();
         let Some(client) = self.by_process.get_mut(of) else { return };
-        let places = pages.start as usize..pages.end as usize;
+        let places = bytes.start as usize..bytes.end as usize;
         if let Err(error) = client.buffer.release_pages(&device, places) {
-            tracing::warn!(%error, pid = client.file.pid, ?pages, "idle pages could not be given back");
+            tracing::warn!(%error, pid = client.file.pid, ?bytes, "idle pages could not be given back");
         }
     }
 

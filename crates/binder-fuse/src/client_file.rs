@@ -14,7 +14,7 @@ use binder_os::client_files::{self, TakeError};
 use binder_os::credentials::ThreadReference;
 use binder_os::{
     ClientThread, FileId, FuseDevice, PinnedMemory, ThreadStatus, ThreadUser, ThreadWatch,
-    client_thread, proc_files,
+    client_thread,
 };
 
 use crate::blocking_pool::BlockingPool;
@@ -366,13 +366,13 @@ impl ClientFile {
 
     /// Takes a reference to a file of the system that thread `tid` has open as `fd`, for the moment: none of ours.
     pub(crate) fn take_memfd(&self, tid: u32, fd: u32) -> Result<OwnedFd, Errno> {
-        let taken =
-            self.take(tid, fd, |client, (tid, number)| {
-                match proc_files::id_of_descriptor(tid, fd) {
-                    Ok(id) if !served::is_served(id.device) => client_files::take(client, number),
-                    Ok(_) | Err(_) => Err(TakeError::NotOpen(number)),
-                }
-            });
+        let taken = self.take(tid, fd, |client, (tid, number)| {
+            if served::has_other_file(tid, fd) {
+                client_files::take(client, number)
+            } else {
+                Err(TakeError::NotOpen(number))
+            }
+        });
         // Without it calls go by FUSE.
         taken.map_err(|error| {
             tracing::debug!(%error, pid = self.pid, "a program's memory cannot be shared");

@@ -6,9 +6,9 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
+use binder_os::FileInFlight;
 use binder_os::broker::GivenFile;
 use binder_os::client_files::{self, TakeError};
-use binder_os::{FileInFlight, proc_files};
 
 use crate::blocking_pool::BlockingPool;
 use crate::quota::{Account, Charge};
@@ -44,8 +44,7 @@ impl HeldFile {
         sender: Account,
         pool: Arc<BlockingPool>,
     ) -> Result<Self, TakeError> {
-        let id = proc_files::id_of_descriptor(tid, number.cast_unsigned());
-        let held = if id.is_ok_and(|id| !served::is_served(id.device)) {
+        let held = if served::has_other_file(tid, number.cast_unsigned()) {
             Held::Open(client_files::take(client, number)?)
         } else {
             Held::InFlight(FileInFlight::take(client, number)?)

@@ -131,21 +131,21 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Gives the memory of pages back to the system; they read as zeros until they are stored to again.
+    /// Gives the memory of these bytes, whole pages, back to the system; they read as zeros until they are stored to again.
     pub(crate) fn release_pages(
         &mut self,
         device: &FuseDevice,
-        pages: Range<usize>,
+        bytes: Range<usize>,
     ) -> io::Result<()> {
         if let RouteState::Private(_) = self.route {
             // The client's own copy would stay, and show bytes that ours no longer has.
             return Ok(());
         }
-        let (start, len) = (pages.start * page_bytes(), pages.len() * page_bytes());
-        self.memory.release_pages(start, len)?;
+        self.memory.release_pages(bytes.start, bytes.len())?;
         if let RouteState::Store { node, cached } = &mut self.route {
-            pages.for_each(|page| cached.remove(page));
-            let [start, len] = [start, len].map(i64::try_from);
+            let page_bytes = page_bytes();
+            (bytes.start / page_bytes..bytes.end / page_bytes).for_each(|page| cached.remove(page));
+            let [start, len] = [bytes.start, bytes.len()].map(i64::try_from);
             let message = notify::inval_inode(
                 *node,
                 start.map_err(io::Error::other)?,

@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use binder_os::proc_files::DeviceNumber;
+use binder_os::proc_files::{self, DeviceNumber};
 
 static ALL: Mutex<Vec<DeviceNumber>> = Mutex::new(Vec::new());
 
@@ -36,9 +36,9 @@ impl Drop for Served {
     }
 }
 
-/// Whether files of a device are our own.
-pub(crate) fn is_served(device: DeviceNumber) -> bool {
-    all().contains(&device)
+/// Whether thread `tid` has a file open as `fd` that is known to be none of ours.
+pub(crate) fn has_other_file(tid: u32, fd: u32) -> bool {
+    proc_files::id_of_descriptor(tid, fd).is_ok_and(|id| !all().contains(&id.device))
 }
 
 fn all() -> MutexGuard<'static, Vec<DeviceNumber>> {

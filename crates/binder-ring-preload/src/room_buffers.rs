@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsiz
 use binder_lane::layout::DATA_BYTES;
 use binder_ring::layout::SLOTS;
 use binder_ring_client::lane::{MAX_SERVED, ReceivedBuffers};
-use binder_uapi::LANE_PAGE_BYTES as PAGE_BYTES;
+use binder_uapi::LANE_PAGE_BYTES;
 
 use crate::room::Room;
 
@@ -46,7 +46,7 @@ const MOST: usize = MAX_SERVED + SLOTS as usize + 17;
 const PAGES: [u32; 3] = [1, 4, MAX_PAGES];
 /// Those for the longest calls.
 #[expect(clippy::cast_possible_truncation, reason = "a segment has less than 4 GiB")]
-const MAX_PAGES: u32 = DATA_BYTES.div_ceil(PAGE_BYTES as usize) as u32;
+const MAX_PAGES: u32 = DATA_BYTES.div_ceil(LANE_PAGE_BYTES as usize) as u32;
 
 impl RoomBuffers {
     pub(crate) const fn new() -> Self {
@@ -58,15 +58,15 @@ impl RoomBuffers {
         }
     }
 
-    /// Takes a buffer with room for that many bytes, or a shorter one if there is none. `make` makes room of at least that many pages. None if
-    /// there is nothing.
+    /// Takes a buffer with room for that many bytes, or a shorter one if there is none. `make` makes room of at least that
+    /// many pages. None if there is nothing.
     pub(crate) fn take(
         &self,
         bytes: u32,
         make: impl Fn(u32) -> Option<Room>,
     ) -> Option<TakenBuffer> {
-        let bytes = bytes.min(MAX_PAGES * PAGE_BYTES);
-        let has_room = |pages: &u32| bytes <= pages * PAGE_BYTES;
+        let bytes = bytes.min(MAX_PAGES * LANE_PAGE_BYTES);
+        let has_room = |pages: &u32| bytes <= pages * LANE_PAGE_BYTES;
         let pages = PAGES.into_iter().find(has_room).unwrap_or(MAX_PAGES);
         self.take_made(bytes)
             .or_else(|| self.make(pages, &make))
@@ -269,7 +269,7 @@ mod tests {
                 let address = u64::from(1 + self.pages.get()) << 12;
                 let start =
                     NonNull::without_provenance(usize::try_from(address).ok()?.try_into().ok()?);
-                Some(Room { start, address, bytes: pages * PAGE_BYTES })
+                Some(Room { start, address, bytes: pages * LANE_PAGE_BYTES })
             })
         }
 
@@ -284,7 +284,7 @@ mod tests {
         let taken = [(0, 1), (4096, 1), (16384, 4), (16385, 18), (u32::MAX, 18), (65536, 1)].map(
             |(bytes, pages)| {
                 let buffer = aside.take(bytes).expect("there are pages");
-                assert_eq!(aside.buffers.room(&buffer), pages * PAGE_BYTES);
+                assert_eq!(aside.buffers.room(&buffer), pages * LANE_PAGE_BYTES);
                 buffer
             },
         );
@@ -293,7 +293,7 @@ mod tests {
         // They are there for others, the shortest that will do first.
         for (bytes, pages) in [(4097, 4), (4097, 18), (0, 1), (65537, 18), (20000, 1), (0, 1)] {
             let buffer = aside.take(bytes).expect("one is free");
-            assert_eq!(aside.buffers.room(&buffer), pages * PAGE_BYTES, "{bytes}");
+            assert_eq!(aside.buffers.room(&buffer), pages * LANE_PAGE_BYTES, "{bytes}");
         }
         assert!(aside.take(0).is_none());
     }
@@ -304,8 +304,8 @@ mod tests {
         let buffer = aside.take(1).expect("there are pages");
         let address = aside.buffers.address(&buffer);
         assert!(!aside.buffers.has_buffer_at(address), "nothing has come yet");
-        assert_eq!(aside.fill_some(&buffer, PAGE_BYTES + 1), None, "it is too long");
-        assert_eq!(aside.fill_some(&buffer, PAGE_BYTES), Some(address));
+        assert_eq!(aside.fill_some(&buffer, LANE_PAGE_BYTES + 1), None, "it is too long");
+        assert_eq!(aside.fill_some(&buffer, LANE_PAGE_BYTES), Some(address));
         assert_eq!(aside.fill_some(&buffer, 1), None, "it is in use");
         aside.buffers.release(buffer);
         assert!(aside.take(1).is_none());

@@ -331,8 +331,8 @@ impl ReceiveBuffers for DeviceMemory<'_> {
         self.memory.hosts[host.0].descriptors.capture(fd, &self.memory.captured)
     }
 
-    fn release(&mut self, of: ProcessKey, pages: Range<u32>) {
-        self.clear(of, pages.start * 4096, (pages.end - pages.start) * 4096);
+    fn release(&mut self, of: ProcessKey, bytes: Range<u32>) {
+        self.clear(of, bytes.start, bytes.end - bytes.start);
     }
 
     fn clear(&mut self, to: ProcessKey, offset: u32, len: u32) {
